@@ -54,6 +54,8 @@ impl Decoder {
         kept: &FieldSet,
         lean: bool,
     ) -> Option<Apart> {
+        let is_kept = |path: [&str; 2]| kept.member_of(path[0]).and_then(|member| member.member_of(path[1])).is_some();
+        debug_assert!(!lean || is_kept(["metadata", "managedFields"]), "managedFields would not be checked");
         let plain = |version: StoredVersion<'_>| {
             counted::add();
             self.plain(key, version.value)

@@ -1,13 +1,13 @@
 //! Decodes stored bytes to objects. Decoding never fails: what cannot be decoded is opaque, with its reason.
 //!
-//! Ways through a message:
+//! A message is walked in two ways:
 //!
-//! | file | makes | by |
+//! | walk | by | for |
 //! |---|---|---|
-//! | `typed` | values, types, and parts of objects | serde. Members that are not wanted are checked: by `sound`, which is one pass over their bytes, else by reading them as nothing |
-//! | `text` | JSON text, without a value in between | the message's table |
-//! | `excerpt` | bytes that tell objects of a kind apart | a plan, made once for the kind |
-//! | `apart` | the members in which two versions differ | `typed`, where the bytes differ |
+//! | over its members, in the order of its JSON (`view`, `values`) | the message's table | values, types and parts of objects, through serde (`typed`); JSON text, without a value in between (`text`); the members in which two versions differ (`apart`) |
+//! | over its fields, in the order of its bytes (`wire`) | a plan | bytes that tell objects of a kind apart (`excerpt`), with a plan made once for the kind; whether members that are not wanted are sound (`sound`), with the table as its plan |
+//!
+//! Only `values` knows what the fields of a type hold, and only `identity` which members are not shown as they are stored.
 
 mod apart;
 mod canonical;
@@ -15,6 +15,7 @@ mod cbor;
 mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
+mod embedded;
 mod envelope;
 mod excerpt;
 mod fault;
@@ -23,6 +24,7 @@ mod go_time;
 mod identity;
 mod managers;
 mod masking;
+mod metadata;
 mod placed;
 mod raw_json;
 mod served;
@@ -161,12 +163,6 @@ impl Decoder {
         Self { observer: Some(observer), ..self }
     }
 
-    /// The same, reporting to nobody: for values that several threads decode at once, which [`Decoder::report`] reports in their order.
-    #[must_use]
-    pub fn without_observer(self) -> Self {
-        Self { observer: None, ..self }
-    }
-
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
     #[must_use]
     pub fn with_schemas(self, schemas: Arc<CustomSchemas>) -> Self {
@@ -200,53 +196,6 @@ impl Decoder {
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
         let part = Part { wanted: Some(wanted), ..self.whole() };
         self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
-    }
-
-    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and also appends the JSON of
-    /// `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata` only once. Appends nothing if the value is opaque.
-    ///
-    /// # Errors
-    /// The value is opaque, or an object the type does not fit.
-    #[doc(hidden)]
-    pub fn decode_row<'v, T: Deserialize<'v>>(
-        &self,
-        key: &[u8],
-        value: &'v [u8],
-        mod_revision: i64,
-        wanted: &FieldSet,
-        out: &mut Vec<u8>,
-    ) -> Result<(T, Vec<UnknownField>), Opaque> {
-        let start = out.len();
-        let whole = self.whole();
-        if let Some(wire) = self.plain(key, value) {
-            let mut context = wire.context(self, value);
-            if text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, whole), out).is_ok() {
-                context.has_sound_metadata = context.unknown.is_empty();
-                context.unknown.clear();
-                let part = Part { wanted: Some(wanted), ..whole };
-                if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
-                    self.report_unknown(key, &context.unknown);
-                    return Ok((row, context.unknown));
-                }
-            }
-            out.truncate(start);
-        }
-        let Decoded { body, unknown_fields } = self.decoded(key, value, mod_revision, |stored, value| {
-            let (mut object, unknown) = self.object(key, stored, value, mod_revision, whole)?;
-            append_metadata(&object, out);
-            object.keep(wanted);
-            Ok((object, unknown))
-        });
-        match body {
-            Body::Object(object) => match T::deserialize(object.into_value()) {
-                Ok(row) => Ok((row, unknown_fields)),
-                Err(error) => {
-                    out.truncate(start);
-                    Err(broken(&Fault::unfit(&error.to_string()), value))
-                }
-            },
-            Body::Opaque(opaque) => Err(opaque),
-        }
     }
 
     /// Decodes a value with `make` and reports unknown fields, or why the value is opaque.
@@ -317,21 +266,6 @@ impl Decoder {
             Ok(unknown) => self.report_unknown(key, unknown),
             Err(opaque) => self.report_opaque(key, mod_revision, opaque),
         }
-    }
-
-    /// Appends the JSON of the object's `metadata` as [`Decoder::decode_text`] does of the object. The rest is not looked at, and nothing is reported.
-    ///
-    /// # Errors
-    /// The value is opaque, as far as that shows; nothing is appended.
-    #[doc(hidden)]
-    pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
-        self.append_text(key, value, out, |stored, value, out| match stored {
-            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
-                let mut context = wire.context(self, value);
-                text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)
-            }
-            stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
-        })
     }
 
     /// Appends what `append` makes of a value; nothing where it fails.
@@ -410,14 +344,6 @@ impl Decoder {
 
 /// The key under which API servers note up to which revision they compacted last (etcd3 compact.go); its value is that number, no object.
 pub const COMPACT_REV_KEY: &[u8] = b"compact_rev_key";
-
-/// Appends the JSON of an object's `metadata`.
-fn append_metadata(object: &Object, out: &mut Vec<u8>) {
-    match object.get("metadata") {
-        Some(metadata) => go_text::append_value(out, metadata),
-        None => out.extend_from_slice(b"{}"),
-    }
-}
 
 /// The JSON of a value as Go writes it.
 pub(crate) fn go_json(value: &Value) -> Vec<u8> {

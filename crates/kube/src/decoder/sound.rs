@@ -4,7 +4,7 @@
 use super::values::JsonValue;
 use super::view::{Context, MAX_DEPTH, MAX_INLINED};
 use super::wire::{self, Reader, Span, WireField};
-use super::{text, values};
+use super::{embedded, values};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, Numbers, Render, Row, Type};
 
@@ -70,7 +70,7 @@ fn value(context: &mut Context<'_>, ty: Type, wire_type: u8, payload: Span, dept
 fn is_special_sound(context: &mut Context<'_>, message: &'static Message, span: Span) -> bool {
     let unknown = context.unknown.len();
     let is_sound = match context.special(message, span) {
-        Ok(JsonValue::Raw(raw)) => text::check_raw(context.slice(raw), raw.start).is_ok(),
+        Ok(JsonValue::Raw(raw)) => embedded::check(context.slice(raw), raw.start).is_ok(),
         Ok(JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..)) | Err(_) => false,
         Ok(_) => context.unknown.len() == unknown,
     };

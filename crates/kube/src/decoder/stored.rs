@@ -213,3 +213,34 @@ pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Mes
     let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
     Some(&MESSAGES[usize::from(ROOTS[index].message.0)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Body;
+
+    /// Why JSON under the key of a pod is opaque; empty where it is an object.
+    fn reason(json: &str) -> String {
+        match Decoder::new().decode(b"/registry/pods/a/b", json.as_bytes(), 7).body {
+            Body::Object(_) => String::new(),
+            Body::Opaque(opaque) => opaque.reason,
+        }
+    }
+
+    #[test]
+    fn json_of_another_kind_than_its_key_is_opaque_even_where_it_is_damaged() {
+        let misplaced = "stored under the key of a Pod, but it holds a ConfigMap";
+        let deep = format!("{}{}", "[".repeat(raw_json::MAX_DEPTH), "]".repeat(raw_json::MAX_DEPTH));
+        assert_eq!(reason(r#"{"kind": "ConfigMap"}"#), misplaced);
+        assert_eq!(reason(&format!(r#"{{"kind": "ConfigMap", "data": {deep}}}"#)), misplaced);
+        assert!(reason(&format!(r#"{{"kind": "Pod", "data": {deep}}}"#)).starts_with("JSON nested too deep"));
+        assert_eq!(reason("{}"), "stored under the key of a Pod, but it holds an object without a kind");
+        assert!(reason(r#"{"kind": "ConfigMap", "#).starts_with("JSON cut short"));
+    }
+
+    #[test]
+    fn json_whose_kind_is_not_text_is_not_misplaced() {
+        assert_eq!(reason(r#"{"kind": "Pod", "apiVersion": "v1"}"#), "");
+        assert_eq!(reason(r#"{"kind": 1}"#), "");
+    }
+}

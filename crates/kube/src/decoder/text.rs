@@ -10,7 +10,7 @@ use super::identity::{Identity, Place};
 use super::values::{Items, JsonValue};
 use super::view::Context;
 use super::wire::Span;
-use super::{canonical, cbor, raw_json};
+use super::{canonical, embedded};
 use crate::proto::table::{Message, Row, Type};
 
 /// Appends an object's JSON.
@@ -115,7 +115,7 @@ fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str,
         JsonValue::Raw(span) if context.keeps_order && canonical::is_well_formed(context.slice(span)) => {
             out.extend_from_slice(context.slice(span));
         }
-        JsonValue::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
+        JsonValue::Raw(span) => return embedded::append(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
     }
     Ok(())
 }
@@ -189,27 +189,4 @@ fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.resize(start + base64::encoded_len(bytes.len(), true).expect("a value's length"), b'"');
     BASE64.encode_slice(bytes, &mut out[start..]).expect("the buffer was sized for it");
     out.push(b'"');
-}
-
-/// Fails where [`append_raw`] does.
-pub(super) fn check_raw(raw: &[u8], offset: usize) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
-        Some(_) => cbor::append(raw, &mut Vec::new()),
-        None => raw_json::check(raw),
-    };
-    result.map_err(|fault| displaced(fault, offset))
-}
-
-/// Appends JSON or CBOR that lies `offset` bytes into the value as canonical JSON.
-pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
-        Some(_) => cbor::append(raw, out),
-        None => raw_json::append(raw, out),
-    };
-    result.map_err(|fault| displaced(fault, offset))
-}
-
-fn displaced(mut fault: Box<Fault>, offset: usize) -> Box<Fault> {
-    fault.offset += offset;
-    fault
 }

@@ -14,12 +14,12 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Value;
 
+use super::embedded;
 use super::fault::{Fault, Result as Checked};
 use super::go_text;
 use super::go_time;
 use super::identity::{Identity, Place};
 use super::sound::is_sound;
-use super::text;
 use super::values::{Items, JsonValue, MapEntry};
 use super::view::{Context, View};
 use super::wire::Span;
@@ -225,7 +225,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
             JsonValue::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
             JsonValue::Raw(span) => {
                 let mut text = Vec::with_capacity(span.end - span.start);
-                text::append_raw(context.slice(span), span.start, &mut text)?;
+                embedded::append(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
             JsonValue::Struct(message, span) => visit_struct(context, message, span, ALL, place, wanted, visitor),
@@ -257,7 +257,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
             JsonValue::Struct(message, span) if is_sound(self.context, message, span, depth) => visitor.visit_unit(),
             JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..) => self.deserialize_any(visitor),
             JsonValue::Raw(span) => {
-                text::check_raw(self.context.slice(span), span.start)?;
+                embedded::check(self.context.slice(span), span.start)?;
                 visitor.visit_unit()
             }
             JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON has no text for", 0).into()),
