@@ -15,13 +15,18 @@ impl Decoder {
     /// The value is opaque, as far as that shows; nothing is appended.
     #[doc(hidden)]
     pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
-        self.append_text(key, value, out, |stored, value, out| match stored {
-            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
+        let start = out.len();
+        let written = self.read(key, value, |stored, value| match stored {
+            Stored::Protobuf(wire) if wire.is_plain => {
                 let mut context = wire.context(self, value);
                 text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)
             }
             stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
-        })
+        });
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
     }
 
     /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and also appends the JSON of
@@ -53,20 +58,17 @@ impl Decoder {
             }
             out.truncate(start);
         }
-        let Decoded { body, unknown_fields } = self.decoded(key, value, mod_revision, |stored, value| {
-            let (mut object, unknown) = self.object(key, stored, value, mod_revision, whole)?;
-            append_metadata(&object, out);
-            object.keep(wanted);
-            Ok((object, unknown))
-        });
+        let Decoded { body, unknown_fields } = self.decode(key, value, mod_revision);
         match body {
-            Body::Object(object) => match T::deserialize(object.into_value()) {
-                Ok(row) => Ok((row, unknown_fields)),
-                Err(error) => {
+            Body::Object(mut object) => {
+                append_metadata(&object, out);
+                object.keep(wanted);
+                let row = T::deserialize(object.into_value()).map_err(|error| {
                     out.truncate(start);
-                    Err(broken(&Fault::unfit(&error.to_string()), value))
-                }
-            },
+                    broken(&Fault::unfit(&error.to_string()), value)
+                })?;
+                Ok((row, unknown_fields))
+            }
             Body::Opaque(opaque) => Err(opaque),
         }
     }

@@ -52,7 +52,7 @@ use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
-use super::object::{Body, Decoded, Object, Opaque, UnknownField};
+use super::object::{Body, Decoded, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
 use super::secret;
@@ -188,27 +188,17 @@ impl Decoder {
 
     /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, self.whole()))
+        self.decode_part(key, value, mod_revision, self.whole())
     }
 
     /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them still count as faults of the object,
     /// and their unknown fields are noted.
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
-        let part = Part { wanted: Some(wanted), ..self.whole() };
-        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
+        self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() })
     }
 
-    /// Decodes a value with `make` and reports unknown fields, or why the value is opaque.
-    fn decoded(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        mod_revision: i64,
-        make: impl FnOnce(Stored, &[u8]) -> fault::Result<(Object, Vec<UnknownField>)>,
-    ) -> Decoded {
-        let decoded =
-            self.unsealed(key, value).and_then(|value| make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value)));
-        match decoded {
+    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
+        match self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, part)) {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
                 Decoded { body: Body::Object(object), unknown_fields }
@@ -218,6 +208,12 @@ impl Decoder {
                 Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() }
             }
         }
+    }
+
+    /// Opens a value, recognises what it holds, and makes something of it.
+    fn read<'v, R>(&self, key: &[u8], value: &'v [u8], make: impl FnOnce(Stored, &Cow<'v, [u8]>) -> fault::Result<R>) -> Result<R, Opaque> {
+        let value = self.unsealed(key, value)?;
+        make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value))
     }
 
     /// As much of an object as is shown.
@@ -244,8 +240,9 @@ impl Decoder {
     /// # Errors
     /// The value is opaque.
     pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        let written = self.append_text(key, value, out, |stored, value, out| match stored {
-            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
+        let start = out.len();
+        let written = self.read(key, value, |stored, value| match stored {
+            Stored::Protobuf(wire) if wire.is_plain => {
                 let mut context = wire.context(self, value);
                 text::append_object(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)?;
                 Ok(context.unknown)
@@ -256,6 +253,9 @@ impl Decoder {
                 Ok(unknown)
             }
         });
+        if written.is_err() {
+            out.truncate(start);
+        }
         self.report(key, mod_revision, &written);
         written
     }
@@ -268,22 +268,6 @@ impl Decoder {
         }
     }
 
-    /// Appends what `append` makes of a value; nothing where it fails.
-    fn append_text<R>(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        out: &mut Vec<u8>,
-        append: impl FnOnce(Stored, &[u8], &mut Vec<u8>) -> fault::Result<R>,
-    ) -> Result<R, Opaque> {
-        let value = self.unsealed(key, value)?;
-        let start = out.len();
-        append(self.recognise(key, &value)?, &value, out).map_err(|fault| {
-            out.truncate(start);
-            broken(&fault, &value)
-        })
-    }
-
     /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf. A type that borrows its
     /// text does so from the value where it lies there as it is. `metadata.managedFields`, which no one reads from types and which is often half of an
     /// object, is left out. The observer receives unknown fields only: a type may reject an object that is not broken.
@@ -291,34 +275,28 @@ impl Decoder {
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
     pub fn decode_as<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
-        let plain = self.unsealed(key, value)?;
-        let made = match (self.recognise(key, &plain)?, &plain) {
-            (Stored::Protobuf(wire), &Cow::Borrowed(plain)) if self.shows_as_stored(key, plain, &wire) => {
-                let mut context = wire.context(self, plain);
-                let made = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN));
-                made.map(|typed| (typed, context.unknown)).map_err(|unfit| unfit.0)
+        let (typed, unknown) = self.read(key, value, |stored, value| match (stored, value) {
+            (Stored::Protobuf(wire), &Cow::Borrowed(value)) if wire.is_plain => {
+                let mut context = wire.context(self, value);
+                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0)?;
+                Ok((typed, context.unknown))
             }
-            (stored, plain) => self.object(key, stored, plain, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
+            (stored, value) => {
+                let (object, unknown) = self.object(key, stored, value, mod_revision, Part::LEAN)?;
                 let typed = T::deserialize(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
                 Ok((typed, unknown))
-            }),
-        };
-        let (typed, unknown) = made.map_err(|fault| broken(&fault, &plain))?;
+            }
+        })?;
         self.report_unknown(key, &unknown);
         Ok(typed)
     }
 
-    /// The object in a value that is protobuf and not sealed, where nothing but its bytes decides how it is shown.
+    /// The object in a value that is not sealed, if it is plain.
     fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
         match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF) && value.len() <= MAX_LENGTH)?) {
-            Ok(Stored::Protobuf(wire)) if self.shows_as_stored(key, value, &wire) => Some(wire),
+            Ok(Stored::Protobuf(wire)) if wire.is_plain => Some(wire),
             _ => None,
         }
-    }
-
-    /// Whether nothing but its bytes decides how an object is shown: the server does not change it, and nothing in it is masked.
-    fn shows_as_stored(&self, key: &[u8], value: &[u8], wire: &Wire) -> bool {
-        !self.changes(wire) && !self.masks(key, value)
     }
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.

@@ -49,14 +49,11 @@ impl Decoder {
                     return Err(opaque(unknown_kind(&api_version, &kind), true, value));
                 };
                 let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
-                Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+                let changes = !self.is_for_stored && served::changes(&api_version, &kind);
+                let is_plain = !changes && !self.masks(key, value);
+                Ok(Stored::Protobuf(Wire { message, api_version, kind, object, changes, is_plain }))
             }
         }
-    }
-
-    /// Whether the API server may change the object on its way.
-    pub(super) fn changes(&self, wire: &Wire) -> bool {
-        !self.is_for_stored && served::changes(&wire.api_version, &wire.kind)
     }
 
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
@@ -73,12 +70,11 @@ impl Decoder {
                 return Ok((object, unknown));
             }
         };
-        let changes = self.changes(&wire);
         // What the server changes may depend on other members.
-        let made = if changes { Part { wanted: None, ..part } } else { part };
+        let made = if wire.changes { Part { wanted: None, ..part } } else { part };
         let mut context = wire.context(self, value);
         let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, made)).map_err(|unfit| unfit.0)?;
-        if changes {
+        if wire.changes {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
             part.keep(&mut object);
         }
@@ -177,6 +173,10 @@ pub(super) struct Wire {
     api_version: String,
     kind: String,
     pub(super) object: Span,
+    /// Whether the API server may change the object on its way.
+    changes: bool,
+    /// Whether nothing but its bytes decides how it is shown: the server does not change it, and nothing in it is masked.
+    pub(super) is_plain: bool,
 }
 
 impl Wire {
