@@ -45,3 +45,29 @@ impl Place<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::kubernetes::MESSAGES;
+
+    /// What stands for a row of the metadata that lies at `path` in the object.
+    fn stand_in(name: &str, identity: &Identity<'_>, path: &[&str]) -> Option<JsonValue<'static>> {
+        let metadata = MESSAGES.iter().find(|message| message.name.ends_with(".meta.v1.ObjectMeta")).expect("all objects have it");
+        let row = metadata.rows.iter().find(|row| row.name == name).expect("metadata has the row");
+        path.iter().fold(Place::Root(identity), |place, member| place.of_member(member)).stand_in(row)
+    }
+
+    #[test]
+    fn only_the_metadata_of_the_object_itself_shows_its_revision_and_hides_managers() {
+        let lean = Identity { api_version: "v1", kind: "Pod", mod_revision: 7, is_lean: true };
+        let stored = Identity { mod_revision: 0, is_lean: false, ..lean };
+        assert!(matches!(stand_in("resourceVersion", &lean, &["metadata"]), Some(JsonValue::Revision(7))));
+        assert!(matches!(stand_in("managedFields", &lean, &["metadata"]), Some(JsonValue::Hidden)));
+        for name in ["resourceVersion", "managedFields"] {
+            assert!(stand_in(name, &lean, &["spec"]).is_none() && stand_in(name, &lean, &["template", "metadata"]).is_none());
+            assert!(stand_in(name, &stored, &["metadata"]).is_none(), "{name}");
+        }
+        assert!(stand_in("name", &lean, &["metadata"]).is_none());
+    }
+}

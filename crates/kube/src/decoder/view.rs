@@ -226,7 +226,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for a message at this place. What is stored of the identity is not shown, but one that does not fit its field is damage all the same.
+    /// The same for a message at this place.
     #[inline]
     pub(super) fn member_at(
         &mut self,
@@ -236,9 +236,15 @@ impl<'a> Context<'a> {
         row: &'static Row,
     ) -> Result<JsonValue<'a>> {
         match place.stand_in(row) {
-            Some(shown) => self.member(view, message, row).map(|_| shown),
             None => self.member(view, message, row),
+            Some(shown) => self.stood_in(view, message, row, shown),
         }
+    }
+
+    /// What is stored is not shown, but a value that does not fit its field is damage all the same.
+    #[cold]
+    fn stood_in(&mut self, view: View, message: &'static Message, row: &'static Row, shown: JsonValue<'static>) -> Result<JsonValue<'a>> {
+        self.member(view, message, row).map(|_| shown)
     }
 
     /// Whether a field that the release does not have is shown by the rules of the row; if not it is kept as unknown, once.
