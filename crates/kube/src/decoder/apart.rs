@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::fault::{Fault, Result};
-use super::stored::{Stored, Wire};
-use super::typed::{Field, IdentityPart};
+use super::identity::Place;
+use super::stored::Wire;
+use super::typed::Field;
 use super::values::JsonValue;
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, counted, go_text, text};
-use crate::encryption::Seal;
+use super::{Decoder, Part, counted, go_text, text};
 use crate::field_set::FieldSet;
 use crate::object::Object;
 use crate::proto::table::{Message, Row, Type};
@@ -40,7 +40,8 @@ pub struct Apart {
 
 impl Decoder {
     /// Decodes `after`, and of it and `before` only members in which they differ, and those in `kept`: of a list of which only some members are kept
-    /// it makes no others, even where it differs. The text is `lean` without `metadata.managedFields`. Reports nothing.
+    /// it makes no others, even where it differs. The text is `lean` without `metadata.managedFields`, which `kept` must then have: so they are checked.
+    /// Reports nothing.
     ///
     /// `None` where the bytes alone do not show it: values that are sealed, not protobuf, of different kinds, damaged or masked, that the server changes
     /// on their way, or that have unknown fields. [`Decoder::decode`] decodes those too.
@@ -53,34 +54,28 @@ impl Decoder {
         kept: &FieldSet,
         lean: bool,
     ) -> Option<Apart> {
-        let wire = self.plain(key, after.value)?;
+        let is_kept = |path: [&str; 2]| kept.member_of(path[0]).and_then(|member| member.member_of(path[1])).is_some();
+        debug_assert!(!lean || is_kept(["metadata", "managedFields"]), "managedFields would not be checked");
+        let plain = |version: StoredVersion<'_>| {
+            counted::add();
+            self.plain(key, version.value)
+        };
+        let wire = plain(after)?;
         let mut text = Vec::with_capacity(after.value.len() * 2);
         let mut context = wire.context(self, after.value);
-        context.checks_hidden = true;
-        text::append_object(&mut context, wire.message, wire.object, wire.identity(after.mod_revision), lean, &mut text).ok()?;
+        let identity = wire.identity(after.mod_revision, Part { is_lean: lean, wanted: None });
+        text::append_object(&mut context, wire.message, wire.object, &identity, &mut text).ok()?;
         go_text::undo_go_escapes(&mut text);
-        let sides = match before {
-            None => Sides { old: Side::new(self, &wire, after), new: Side::new(self, &wire, after) },
+        let side = |context, object, version: StoredVersion<'_>| Side { context, object, revision: version.mod_revision };
+        let old = match before {
+            None => side(wire.context(self, after.value), wire.object, after),
             Some(before) => {
-                let old = self.plain(key, before.value).filter(|old| old.is_of_kind(&wire))?;
-                Sides { old: Side::new(self, &old, before), new: Side::new(self, &wire, after) }
+                let old = plain(before).filter(|old| old.is_of_kind(&wire))?;
+                side(old.context(self, before.value), old.object, before)
             }
         };
-        let mut unknown = !context.unknown.is_empty();
-        let [before, after] = sides.object(&wire, kept, &mut unknown).ok()?;
-        (!unknown).then(|| Apart { text, before: before.into(), after: after.into() })
-    }
-
-    /// The object in a value, where nothing but its bytes decides how it is shown.
-    fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
-        counted::add();
-        if value.len() > super::MAX_LENGTH || Seal::is_on(value) {
-            return None;
-        }
-        match self.recognise(key, value) {
-            Ok(Stored::Protobuf(wire)) if self.shows_as_stored(key, value, &wire) => Some(wire),
-            _ => None,
-        }
+        let [before, after] = Sides { old, new: side(context, wire.object, after) }.object(&wire, kept)?;
+        Some(Apart { text, before: before.into(), after: after.into() })
     }
 }
 
@@ -92,17 +87,13 @@ struct Side<'v> {
 }
 
 impl<'v> Side<'v> {
-    fn new(decoder: &Decoder, wire: &Wire, version: StoredVersion<'v>) -> Self {
-        Self { context: wire.context(decoder, version.value), object: wire.object, revision: version.mod_revision }
-    }
-
     /// The JSON of a member, if it is shown; only what is wanted of it.
     fn value(&mut self, shown: JsonValue<'v>, wanted: Option<&FieldSet>) -> Result<Option<Value>> {
         if matches!(shown, JsonValue::Hidden) {
             return Ok(None);
         }
         let wanted = wanted.filter(|wanted| !wanted.is_whole());
-        let field = Field { context: &mut self.context, shown, place: IdentityPart::Elsewhere, wanted };
+        let field = Field { context: &mut self.context, shown, place: Place::Elsewhere, wanted };
         Value::deserialize(field).map(Some).map_err(|unfit| unfit.0)
     }
 }
@@ -116,27 +107,20 @@ struct Sides<'v> {
 /// The members made of both versions of a message.
 type MemberPair = [Map<String, Value>; 2];
 
-/// Where a message stands whose members are compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Root,
-    Metadata,
-    Elsewhere,
-}
-
 impl<'v> Sides<'v> {
-    /// What is made of both objects. Sets `unknown` where one has fields that are not shown.
-    fn object(mut self, wire: &Wire, kept: &FieldSet, unknown: &mut bool) -> Result<[Value; 2]> {
+    /// What is made of both objects; `None` where one is damaged or has fields that are not shown.
+    fn object(mut self, wire: &Wire, kept: &FieldSet) -> Option<[Value; 2]> {
         let spans = [self.old.object, self.new.object];
-        let mut made = self.members(wire.message, spans, Place::Root, Some(kept))?;
-        *unknown |= !self.old.context.unknown.is_empty() || !self.new.context.unknown.is_empty();
+        let identity = wire.identity(0, Part { is_lean: false, wanted: None });
+        let mut made = self.members(wire.message, spans, Place::Root(&identity), Some(kept)).ok()?;
         for members in &mut made {
-            members.insert("kind".to_owned(), wire.identity(0).kind.into());
+            members.insert("kind".to_owned(), identity.kind.into());
         }
-        Ok(made.map(Value::Object))
+        let is_known = self.old.context.unknown.is_empty() && self.new.context.unknown.is_empty();
+        is_known.then(|| made.map(Value::Object))
     }
 
-    fn members(&mut self, message: &'static Message, spans: [Span; 2], place: Place, kept: Option<&FieldSet>) -> Result<MemberPair> {
+    fn members(&mut self, message: &'static Message, spans: [Span; 2], place: Place<'_>, kept: Option<&FieldSet>) -> Result<MemberPair> {
         let views = [self.old.context.open(message, spans[0])?, self.new.context.open(message, spans[1])?];
         let mut rows = views[0].or(views[1]);
         let mut made = MemberPair::default();
@@ -144,7 +128,7 @@ impl<'v> Sides<'v> {
             if matches!(row.ty, Type::ApiVersion | Type::Kind) {
                 continue;
             }
-            if place == Place::Metadata && row.name == "resourceVersion" {
+            if matches!(place, Place::Metadata(_)) && row.name == "resourceVersion" {
                 for ((side, view), made) in [(&mut self.old, views[0]), (&mut self.new, views[1])].into_iter().zip(&mut made) {
                     if !side.context.is_absent(view, row) {
                         // What is stored is not shown, but a value that does not fit the field is still damage.
@@ -155,9 +139,9 @@ impl<'v> Sides<'v> {
                 continue;
             }
             let kept = kept.and_then(|kept| kept.member_of(row.name));
-            let below = if place == Place::Root && row.name == "metadata" { Place::Metadata } else { Place::Elsewhere };
+            let below = place.of_member(row.name);
             let is_equal = self.new.context.has_equal(views[1], &self.old.context, views[0], row);
-            if !is_equal || kept.is_some() || below == Place::Metadata {
+            if !is_equal || kept.is_some() || matches!(below, Place::Metadata(_)) {
                 let shown = [self.old.context.member(views[0], message, row)?, self.new.context.member(views[1], message, row)?];
                 self.member(row, shown, below, kept, &mut made)?;
             }
@@ -172,7 +156,7 @@ impl<'v> Sides<'v> {
         &mut self,
         row: &'static Row,
         shown: [JsonValue<'v>; 2],
-        place: Place,
+        place: Place<'_>,
         kept: Option<&FieldSet>,
         made: &mut MemberPair,
     ) -> Result<()> {
@@ -183,7 +167,7 @@ impl<'v> Sides<'v> {
                 self.members(message, [*old, *new], place, kept)?.map(|members| Some(Value::Object(members)))
             }
             // An object without metadata is none that a server wrote.
-            _ if place == Place::Metadata => return Err(Fault::new("no metadata", 0)),
+            _ if matches!(place, Place::Metadata(_)) => return Err(Fault::new("no metadata", 0)),
             _ => {
                 let [old, new] = shown;
                 [self.old.value(old, kept)?, self.new.value(new, kept)?]

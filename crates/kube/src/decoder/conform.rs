@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::fault::prepend;
 use super::go_text;
-use super::text::Identity;
 use crate::UnknownField;
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Emit, Message, Render, Row, Type};
@@ -21,7 +20,7 @@ pub(super) struct Structs<'a> {
 }
 
 /// The object as the structs of a release write it.
-pub(super) fn conform(message: &Message, object: Value, identity: Identity<'_>, structs: &mut Structs<'_>) -> Value {
+pub(super) fn conform(message: &Message, object: Value, (api_version, kind): (&str, &str), structs: &mut Structs<'_>) -> Value {
     let mut object = match object {
         Value::Object(mut members) => {
             members.remove("apiVersion");
@@ -31,8 +30,8 @@ pub(super) fn conform(message: &Message, object: Value, identity: Identity<'_>, 
         other => other,
     };
     if let Value::Object(members) = &mut object {
-        members.insert("apiVersion".to_owned(), identity.api_version.into());
-        members.insert("kind".to_owned(), identity.kind.into());
+        members.insert("apiVersion".to_owned(), api_version.into());
+        members.insert("kind".to_owned(), kind.into());
     }
     object
 }

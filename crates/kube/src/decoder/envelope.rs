@@ -1,11 +1,11 @@
 //! Recognises by its first bytes what a stored value is wrapped in, unless it is encrypted.
 
 use super::fault::{Fault, Result};
-use super::wire::{self, Reader, Span};
+use super::wire::{self, Reader, Span, WireField};
 use super::{cbor, go_text};
 
 /// What a value begins with where it is a protobuf object.
-const PROTOBUF: &[u8] = b"k8s\0";
+pub(super) const PROTOBUF: &[u8] = b"k8s\0";
 
 /// A value's wrapping.
 #[derive(Debug, PartialEq)]
@@ -39,16 +39,11 @@ fn protobuf(value: &[u8]) -> Result<Envelope> {
     let (mut api_version, mut kind) = (String::new(), String::new());
     let mut object = Span { start: value.len(), end: value.len() };
     let mut reader = Reader::new(value, whole);
-    while !reader.at_end() {
-        let at = reader.pos;
-        let (number, wire_type) = reader.tag()?;
-        let payload = reader.skip(wire_type)?;
+    while let Some(WireField { at, number, wire_type, payload, .. }) = reader.field()? {
         match (number, wire_type) {
             (1, wire::LEN) => {
                 let mut inner = Reader::new(value, payload);
-                while !inner.at_end() {
-                    let (number, wire_type) = inner.tag()?;
-                    let text = inner.skip(wire_type)?;
+                while let Some(WireField { number, wire_type, payload: text, .. }) = inner.field()? {
                     let text = || go_text::utf8(&value[text.start..text.end]).into_owned();
                     match (number, wire_type) {
                         (1, wire::LEN) => api_version = text(),

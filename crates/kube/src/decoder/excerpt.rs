@@ -3,7 +3,7 @@
 
 use super::envelope::Envelope;
 use super::stored::find_message;
-use super::wire::{self, Reader, Span};
+use super::wire::{self, Reader, Span, WireField};
 use super::{Decoder, served};
 use crate::encryption::Seal;
 use crate::field_set::FieldSet;
@@ -143,11 +143,7 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
     fn message(&mut self, plan: &Plan, span: Span) -> Option<()> {
         let mut reader = Reader::new(self.bytes, span);
         let mut seen = 0_u64;
-        while !reader.at_end() {
-            let at = reader.pos;
-            let (number, wire_type) = reader.tag().ok()?;
-            let tag_end = reader.pos;
-            let payload = reader.skip(wire_type).ok()?;
+        while let Some(WireField { at, number, wire_type, tag_end, payload }) = reader.field().ok()? {
             match *plan.fields.get(number as usize)? {
                 Take::Unknown => return None,
                 Take::Skip => {}
@@ -208,10 +204,10 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
     fn key(&self, span: Span) -> Option<&'v str> {
         let mut reader = Reader::new(self.bytes, span);
         let mut key = None;
-        while !reader.at_end() {
-            match (reader.tag().ok()?, reader.span().ok()?) {
-                ((1, wire::LEN), span) if key.is_none() => key = Some(self.text(span)?),
-                ((2, wire::LEN), span) => drop(self.text(span)?),
+        while let Some(WireField { number, wire_type, payload, .. }) = reader.field().ok()? {
+            match (number, wire_type) {
+                (1, wire::LEN) if key.is_none() => key = Some(self.text(payload)?),
+                (2, wire::LEN) => drop(self.text(payload)?),
                 _ => return None,
             }
         }
@@ -245,9 +241,7 @@ impl Planner {
 
     /// What becomes of the field that fills these rows.
     fn field(&self, plan: &mut Plan, message: &'static Message, rows: u64, wanted: &Wanted<'_>, depth: usize) -> Option<Take> {
-        let rows = message.rows.iter().enumerate().filter(|(index, _)| rows & (1 << index) != 0).map(|(_, row)| row);
-        let mut held = rows.filter(|row| row.holds_in(self.minor));
-        let (Some(row), None) = (held.next(), held.next()) else { return Some(Take::Unknown) };
+        let Some(row) = message.only_row(rows, self.minor) else { return Some(Take::Unknown) };
         let inner = wanted.member(row.name);
         if let Some(field) = wanted.shows(row.name) {
             return Some(Take::Show { field, kind: shown_kind(row)?, copied: inner.copied.is_some() });

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
+use super::Decoder;
 use super::envelope::Envelope;
+use super::identity::Identity;
 use super::stored::find_message;
-use super::text::Identity;
 use super::typed::TypedObject;
 use super::view::Context;
-use super::{Decoder, Part};
 
 #[derive(Deserialize)]
 struct WithMetadata {
@@ -36,9 +36,8 @@ impl Decoder {
             Envelope::Protobuf { api_version, kind, object } => {
                 let message = find_message(&api_version, &kind)?;
                 let context = &mut Context::new(&value, self.minor(message), self.shows_newer_fields);
-                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision: 0 };
-                let part = Part { lean: false, ..Part::LEAN };
-                WithMetadata::deserialize(TypedObject { context, message, span: object, identity, part }).ok()?
+                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision: 0, is_lean: false };
+                WithMetadata::deserialize(TypedObject { context, message, span: object, identity, wanted: None }).ok()?
             }
             Envelope::Json => serde_json::from_slice(&value).ok()?,
             Envelope::Cbor | Envelope::Foreign => return None,

@@ -20,7 +20,7 @@ impl Decoder {
         mod_revision: i64,
         part: Part<'_>,
     ) -> Result<(Object, Vec<UnknownField>)> {
-        if !self.masks(key, value) {
+        if matches!(&stored, Stored::Protobuf(wire) if wire.is_plain) || !self.masks(key, value) {
             let (object, unknown) = self.value(stored, value, mod_revision, part)?;
             return Ok((object.into(), unknown));
         }

@@ -1,13 +1,13 @@
 //! Decodes stored bytes to objects. Decoding never fails: what cannot be decoded is opaque, with its reason.
 //!
-//! Ways through a message:
+//! A message is walked in two ways:
 //!
-//! | file | makes | by |
+//! | walk | by | for |
 //! |---|---|---|
-//! | `typed` | values, types, and parts of objects | serde. Members that are not wanted are checked: by `sound`, which is one pass over their bytes, else by reading them as nothing |
-//! | `text` | JSON text, without a value in between | the message's table |
-//! | `excerpt` | bytes that tell objects of a kind apart | a plan, made once for the kind |
-//! | `apart` | the members in which two versions differ | `typed`, where the bytes differ |
+//! | over its members, in the order of its JSON (`view`, `values`) | the message's table | values, types and parts of objects, through serde (`typed`); JSON text, without a value in between (`text`); the members in which two versions differ (`apart`) |
+//! | over its fields, in the order of its bytes (`wire`) | a plan | bytes that tell objects of a kind apart (`excerpt`), with a plan made once for the kind; whether members that are not wanted are sound (`sound`), with the table as its plan |
+//!
+//! Only `values` knows what the fields of a type hold, and only `identity` which members are not shown as they are stored.
 
 mod apart;
 mod canonical;
@@ -15,13 +15,16 @@ mod cbor;
 mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
+mod embedded;
 mod envelope;
 mod excerpt;
 mod fault;
 mod go_text;
 mod go_time;
+mod identity;
 mod managers;
 mod masking;
+mod metadata;
 mod placed;
 mod raw_json;
 mod served;
@@ -42,13 +45,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::apart::{Apart, StoredVersion};
+use self::envelope::PROTOBUF;
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
 use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
-use super::object::{Body, Decoded, Object, Opaque, UnknownField};
+use super::object::{Body, Decoded, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
 use super::secret;
@@ -92,16 +96,14 @@ pub struct Decoder {
 #[derive(Clone, Copy)]
 struct Part<'w> {
     /// Without `metadata.managedFields`.
-    lean: bool,
-    /// Only these members; all of them where there is none.
+    is_lean: bool,
+    /// Only these members; all of them where there are none.
     wanted: Option<&'w FieldSet>,
-    /// Whether `metadata` is already known to be sound, so that its unwanted members need no check.
-    has_sound_metadata: bool,
 }
 
 impl Part<'_> {
     /// What types are read from.
-    const LEAN: Part<'static> = Part { lean: true, wanted: None, has_sound_metadata: false };
+    const LEAN: Part<'static> = Part { is_lean: true, wanted: None };
 
     /// Leaves out what is not wanted.
     fn keep(self, object: &mut Value) {
@@ -161,12 +163,6 @@ impl Decoder {
         Self { observer: Some(observer), ..self }
     }
 
-    /// The same, reporting to nobody: for values that several threads decode at once, which [`Decoder::report`] reports in their order.
-    #[must_use]
-    pub fn without_observer(self) -> Self {
-        Self { observer: None, ..self }
-    }
-
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
     #[must_use]
     pub fn with_schemas(self, schemas: Arc<CustomSchemas>) -> Self {
@@ -192,75 +188,17 @@ impl Decoder {
 
     /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, self.whole()))
+        self.decode_part(key, value, mod_revision, self.whole())
     }
 
     /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them still count as faults of the object,
     /// and their unknown fields are noted.
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
-        let part = Part { wanted: Some(wanted), ..self.whole() };
-        self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, part))
+        self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() })
     }
 
-    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and also appends the JSON of
-    /// `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata` only once. Appends nothing if the value is opaque.
-    ///
-    /// # Errors
-    /// The value is opaque, or an object the type does not fit.
-    #[doc(hidden)]
-    pub fn decode_row<'v, T: Deserialize<'v>>(
-        &self,
-        key: &[u8],
-        value: &'v [u8],
-        mod_revision: i64,
-        wanted: &FieldSet,
-        out: &mut Vec<u8>,
-    ) -> Result<(T, Vec<UnknownField>), Opaque> {
-        let start = out.len();
-        if !Seal::is_on(value)
-            && let Ok(Stored::Protobuf(wire)) = self.recognise(key, value)
-            && self.shows_as_stored(key, value, &wire)
-        {
-            let mut context = wire.context(self, value);
-            if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out).is_ok() {
-                let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
-                let mut context = wire.context(self, value);
-                if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
-                    self.report_unknown(key, &context.unknown);
-                    return Ok((row, context.unknown));
-                }
-            }
-            out.truncate(start);
-        }
-        let Decoded { body, unknown_fields } = self.decoded(key, value, mod_revision, |stored, value| {
-            let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
-            append_metadata(&object, out);
-            object.keep(wanted);
-            Ok((object, unknown))
-        });
-        match body {
-            Body::Object(object) => match T::deserialize(object.into_value()) {
-                Ok(row) => Ok((row, unknown_fields)),
-                Err(error) => {
-                    out.truncate(start);
-                    Err(broken(&Fault::unfit(&error.to_string()), value))
-                }
-            },
-            Body::Opaque(opaque) => Err(opaque),
-        }
-    }
-
-    /// Decodes a value with `make` and reports unknown fields, or why the value is opaque.
-    fn decoded(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        mod_revision: i64,
-        make: impl FnOnce(Stored, &[u8]) -> fault::Result<(Object, Vec<UnknownField>)>,
-    ) -> Decoded {
-        let decoded =
-            self.unsealed(key, value).and_then(|value| make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value)));
-        match decoded {
+    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
+        match self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, part)) {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
                 Decoded { body: Body::Object(object), unknown_fields }
@@ -272,9 +210,15 @@ impl Decoder {
         }
     }
 
+    /// Opens a value, recognises what it holds, and makes something of it.
+    fn read<'v, R>(&self, key: &[u8], value: &'v [u8], make: impl FnOnce(Stored, &Cow<'v, [u8]>) -> fault::Result<R>) -> Result<R, Opaque> {
+        let value = self.unsealed(key, value)?;
+        make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value))
+    }
+
     /// As much of an object as is shown.
     fn whole(&self) -> Part<'static> {
-        Part { lean: self.hides_managed_fields, wanted: None, has_sound_metadata: false }
+        Part { is_lean: self.hides_managed_fields, wanted: None }
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -296,11 +240,11 @@ impl Decoder {
     /// # Errors
     /// The value is opaque.
     pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        let written = self.append_text(key, value, out, |stored, value, out| match stored {
-            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
+        let start = out.len();
+        let written = self.read(key, value, |stored, value| match stored {
+            Stored::Protobuf(wire) if wire.is_plain => {
                 let mut context = wire.context(self, value);
-                let identity = wire.identity(mod_revision);
-                text::append_object(&mut context, wire.message, wire.object, identity, self.hides_managed_fields, out)?;
+                text::append_object(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)?;
                 Ok(context.unknown)
             }
             stored => {
@@ -309,6 +253,9 @@ impl Decoder {
                 Ok(unknown)
             }
         });
+        if written.is_err() {
+            out.truncate(start);
+        }
         self.report(key, mod_revision, &written);
         written
     }
@@ -321,37 +268,6 @@ impl Decoder {
         }
     }
 
-    /// Appends the JSON of the object's `metadata` as [`Decoder::decode_text`] does of the object. The rest is not looked at, and nothing is reported.
-    ///
-    /// # Errors
-    /// The value is opaque, as far as that shows; nothing is appended.
-    #[doc(hidden)]
-    pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
-        self.append_text(key, value, out, |stored, value, out| match stored {
-            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
-                let mut context = wire.context(self, value);
-                text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out)
-            }
-            stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
-        })
-    }
-
-    /// Appends what `append` makes of a value; nothing where it fails.
-    fn append_text<R>(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        out: &mut Vec<u8>,
-        append: impl FnOnce(Stored, &[u8], &mut Vec<u8>) -> fault::Result<R>,
-    ) -> Result<R, Opaque> {
-        let value = self.unsealed(key, value)?;
-        let start = out.len();
-        append(self.recognise(key, &value)?, &value, out).map_err(|fault| {
-            out.truncate(start);
-            broken(&fault, &value)
-        })
-    }
-
     /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf. A type that borrows its
     /// text does so from the value where it lies there as it is. `metadata.managedFields`, which no one reads from types and which is often half of an
     /// object, is left out. The observer receives unknown fields only: a type may reject an object that is not broken.
@@ -359,26 +275,28 @@ impl Decoder {
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
     pub fn decode_as<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
-        let plain = self.unsealed(key, value)?;
-        let made = match (self.recognise(key, &plain)?, &plain) {
-            (Stored::Protobuf(wire), &Cow::Borrowed(plain)) if self.shows_as_stored(key, plain, &wire) => {
-                let mut context = wire.context(self, plain);
-                let made = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN));
-                made.map(|typed| (typed, context.unknown)).map_err(|unfit| unfit.0)
+        let (typed, unknown) = self.read(key, value, |stored, value| match (stored, value) {
+            (Stored::Protobuf(wire), &Cow::Borrowed(value)) if wire.is_plain => {
+                let mut context = wire.context(self, value);
+                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0)?;
+                Ok((typed, context.unknown))
             }
-            (stored, plain) => self.object(key, stored, plain, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
+            (stored, value) => {
+                let (object, unknown) = self.object(key, stored, value, mod_revision, Part::LEAN)?;
                 let typed = T::deserialize(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
                 Ok((typed, unknown))
-            }),
-        };
-        let (typed, unknown) = made.map_err(|fault| broken(&fault, &plain))?;
+            }
+        })?;
         self.report_unknown(key, &unknown);
         Ok(typed)
     }
 
-    /// Whether nothing but its bytes decides how an object is shown: the server does not change it, and nothing in it is masked.
-    fn shows_as_stored(&self, key: &[u8], value: &[u8], wire: &Wire) -> bool {
-        !self.changes(wire) && !self.masks(key, value)
+    /// The object in a value that is not sealed, if it is plain.
+    fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
+        match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF) && value.len() <= MAX_LENGTH)?) {
+            Ok(Stored::Protobuf(wire)) if wire.is_plain => Some(wire),
+            _ => None,
+        }
     }
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.
@@ -404,14 +322,6 @@ impl Decoder {
 
 /// The key under which API servers note up to which revision they compacted last (etcd3 compact.go); its value is that number, no object.
 pub const COMPACT_REV_KEY: &[u8] = b"compact_rev_key";
-
-/// Appends the JSON of an object's `metadata`.
-fn append_metadata(object: &Object, out: &mut Vec<u8>) {
-    match object.get("metadata") {
-        Some(metadata) => go_text::append_value(out, metadata),
-        None => out.extend_from_slice(b"{}"),
-    }
-}
 
 /// The JSON of a value as Go writes it.
 pub(crate) fn go_json(value: &Value) -> Vec<u8> {

@@ -40,7 +40,7 @@ pub(super) fn misplaced(expected: &str, found: &str) -> Option<String> {
     })
 }
 
-/// The kind of an object in JSON or CBOR, empty where it has none; `None` where the value cannot be read.
+/// The kind of an object in JSON or CBOR that is damaged in some other place, empty where it has none; `None` where the value cannot be read.
 pub(super) fn dynamic_kind(value: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Typed<'v> {

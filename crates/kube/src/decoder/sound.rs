@@ -3,8 +3,8 @@
 
 use super::values::JsonValue;
 use super::view::{Context, MAX_DEPTH, MAX_INLINED};
-use super::wire::{self, Reader, Span};
-use super::{text, values};
+use super::wire::{self, Reader, Span, WireField};
+use super::{embedded, values};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, Numbers, Render, Row, Type};
 
@@ -16,13 +16,11 @@ pub(super) fn is_sound(context: &mut Context<'_>, message: &'static Message, spa
 /// Tests the fields of a message, or of a message inlined in its JSON. `None` means that something may be wrong.
 fn fields(context: &mut Context<'_>, message: &'static Message, numbers: &Numbers, span: Span, depth: usize, inlined: usize) -> Option<()> {
     let mut reader = Reader::new(context.bytes, span);
-    while !reader.at_end() {
-        let (number, wire_type) = reader.tag().ok()?;
-        let payload = reader.skip(wire_type).ok()?;
+    while let Some(WireField { number, wire_type, payload, .. }) = reader.field().ok()? {
         match numbers.slots.get(number as usize).copied().unwrap_or(0) {
             0 => return None,
             slot @ ..=Numbers::INLINED => {
-                let row = only_row(context, message, message.fills[usize::from(slot) - 1])?;
+                let row = message.only_row(message.fills[usize::from(slot) - 1], context.minor)?;
                 field(context, row, wire_type, payload, depth)?;
             }
             _ if wire_type != wire::LEN || inlined == MAX_INLINED => return None,
@@ -35,36 +33,23 @@ fn fields(context: &mut Context<'_>, message: &'static Message, numbers: &Number
     Some(())
 }
 
-/// Returns the row that holds in the release, if exactly one of these does.
-#[inline]
-fn only_row(context: &Context<'_>, message: &'static Message, mut rows: u64) -> Option<&'static Row> {
-    let mut found = None;
-    while rows != 0 {
-        let row = &message.rows[rows.trailing_zeros() as usize];
-        rows &= rows - 1;
-        if context.has(row) && found.replace(row).is_some() {
-            return None;
-        }
-    }
-    found
-}
-
 #[inline]
 fn field(context: &mut Context<'_>, row: &'static Row, wire_type: u8, payload: Span, depth: usize) -> Option<()> {
     if row.card != Card::Map {
         return value(context, row.ty, wire_type, payload, depth);
     }
+    if wire_type != wire::LEN {
+        return None;
+    }
     let mut entry = Reader::new(context.bytes, payload);
-    while wire_type == wire::LEN && !entry.at_end() {
-        let (number, wire_type) = entry.tag().ok()?;
-        let payload = entry.skip(wire_type).ok()?;
+    while let Some(WireField { number, wire_type, payload, .. }) = entry.field().ok()? {
         match number {
             1 if wire_type == wire::LEN => {}
             2 => value(context, row.ty, wire_type, payload, depth)?,
             _ => return None,
         }
     }
-    (wire_type == wire::LEN).then_some(())
+    Some(())
 }
 
 /// Tests one value. Packed numbers, schemas and messages rendered as lists or maps are left to the check.
@@ -85,7 +70,7 @@ fn value(context: &mut Context<'_>, ty: Type, wire_type: u8, payload: Span, dept
 fn is_special_sound(context: &mut Context<'_>, message: &'static Message, span: Span) -> bool {
     let unknown = context.unknown.len();
     let is_sound = match context.special(message, span) {
-        Ok(JsonValue::Raw(raw)) => text::check_raw(context.slice(raw), raw.start).is_ok(),
+        Ok(JsonValue::Raw(raw)) => embedded::check(context.slice(raw), raw.start).is_ok(),
         Ok(JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..)) | Err(_) => false,
         Ok(_) => context.unknown.len() == unknown,
     };

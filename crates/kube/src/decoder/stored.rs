@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::conform::{Structs, conform};
 use super::envelope::Envelope;
 use super::fault::{Fault, Result};
+use super::identity::Identity;
 use super::raw_json::{self, CanonicalText};
-use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
 use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, served, typed, versions};
@@ -28,55 +28,53 @@ fn unknown_kind(api_version: &str, kind: &str) -> String {
 impl Decoder {
     /// Recognises what a value holds.
     pub(super) fn recognise(&self, key: &[u8], value: &[u8]) -> std::result::Result<Stored, Opaque> {
-        let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
-        if let Some(reason) = self.misplaced(key, value, &envelope) {
-            return Err(opaque(reason, false, value));
-        }
-        match envelope {
+        let expected = placed::kind_at(self.prefix.as_deref(), key);
+        let in_place = |kind: Option<&str>| match kind.and_then(|kind| placed::misplaced(expected?, kind)) {
+            Some(reason) => Err(opaque(reason, false, value)),
+            None => Ok(()),
+        };
+        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
             Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
-            Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
-            Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
-                None => Err(opaque(unknown_kind(&api_version, &kind), true, value)),
-                Some(message) => {
-                    let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
-                    Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+            Envelope::Json | Envelope::Cbor => match Dynamic::of(value) {
+                Ok(dynamic) => in_place(dynamic.kind()).map(|()| Stored::Dynamic(dynamic)),
+                Err(fault) => {
+                    // What is damaged may still say its kind.
+                    in_place(expected.and_then(|_| placed::dynamic_kind(value)).as_deref())?;
+                    Err(broken(&fault, value))
                 }
             },
+            Envelope::Protobuf { api_version, kind, object } => {
+                in_place(Some(&kind))?;
+                let Some(message) = find_message(&api_version, &kind) else {
+                    return Err(opaque(unknown_kind(&api_version, &kind), true, value));
+                };
+                let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
+                let changes = !self.is_for_stored && served::changes(&api_version, &kind);
+                let is_plain = !changes && !self.masks(key, value);
+                Ok(Stored::Protobuf(Wire { message, api_version, kind, object, changes, is_plain }))
+            }
         }
-    }
-
-    /// Why a value cannot be an object of the kind that its key says.
-    fn misplaced(&self, key: &[u8], value: &[u8], envelope: &Envelope) -> Option<String> {
-        let expected = placed::kind_at(self.prefix.as_deref(), key)?;
-        match envelope {
-            Envelope::Foreign => None,
-            Envelope::Json | Envelope::Cbor => placed::misplaced(expected, &placed::dynamic_kind(value)?),
-            Envelope::Protobuf { kind, .. } => placed::misplaced(expected, kind),
-        }
-    }
-
-    /// Whether the API server may change the object on its way.
-    pub(super) fn changes(&self, wire: &Wire) -> bool {
-        !self.is_for_stored && served::changes(&wire.api_version, &wire.kind)
     }
 
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
-        let Stored::Protobuf(wire) = stored else {
-            let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if part.lean
-                && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
-            {
-                metadata.remove("managedFields");
+        let wire = match stored {
+            Stored::Protobuf(wire) => wire,
+            Stored::Dynamic(dynamic) => {
+                let (mut object, unknown) = self.dynamic(dynamic, mod_revision)?;
+                if part.is_lean
+                    && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+                {
+                    metadata.remove("managedFields");
+                }
+                part.keep(&mut object);
+                return Ok((object, unknown));
             }
-            part.keep(&mut object);
-            return Ok((object, unknown));
         };
-        let changes = self.changes(&wire);
         // What the server changes may depend on other members.
-        let made = if changes { Part { wanted: None, ..part } } else { part };
+        let made = if wire.changes { Part { wanted: None, ..part } } else { part };
         let mut context = wire.context(self, value);
         let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, made)).map_err(|unfit| unfit.0)?;
-        if changes {
+        if wire.changes {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
             part.keep(&mut object);
         }
@@ -84,8 +82,7 @@ impl Decoder {
     }
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
-    fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let (mut object, out_of_range) = parse_dynamic(value)?;
+    fn dynamic(&self, Dynamic { mut object, out_of_range }: Dynamic, mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
@@ -109,13 +106,8 @@ impl Decoder {
                     (api_version, message) = served;
                 }
                 let minor = self.minor(message);
-                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform(
-                    message,
-                    object,
-                    identity,
-                    &mut Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown },
-                );
+                let mut structs = Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown };
+                object = conform(message, object, (&api_version, &kind), &mut structs);
                 if !self.is_for_stored {
                     served::serve(&mut object, &api_version, &kind, minor);
                 }
@@ -146,7 +138,33 @@ pub(super) enum Stored {
     /// An object in protobuf.
     Protobuf(Wire),
     /// An object in JSON or CBOR.
-    Dynamic,
+    Dynamic(Dynamic),
+}
+
+/// An object in JSON or CBOR, its numbers as they are written there.
+pub(super) struct Dynamic {
+    object: Value,
+    /// Where the first number is that no float64 holds.
+    out_of_range: Option<usize>,
+}
+
+impl Dynamic {
+    fn of(value: &[u8]) -> Result<Self> {
+        let json = if value.starts_with(&cbor::MAGIC) {
+            let mut text = Vec::with_capacity(value.len() + 64);
+            cbor::append(value, &mut text)?;
+            CanonicalText { text: text.into(), out_of_range: None }
+        } else {
+            CanonicalText::of(value)?
+        };
+        let object: Value = serde_json::from_slice(&json.text).map_err(|error| Fault::new(error.to_string(), 0))?;
+        if object.is_object() { Ok(Self { object, out_of_range: json.out_of_range }) } else { Err(Fault::new("no object", 0)) }
+    }
+
+    /// What it says of its kind, empty where it has none; `None` where that is not text.
+    fn kind(&self) -> Option<&str> {
+        self.object.get("kind").map_or(Some(""), Value::as_str)
+    }
 }
 
 /// An object in protobuf: where it lies in the value, and what it is.
@@ -155,6 +173,10 @@ pub(super) struct Wire {
     api_version: String,
     kind: String,
     pub(super) object: Span,
+    /// Whether the API server may change the object on its way.
+    changes: bool,
+    /// Whether nothing but its bytes decides how it is shown: the server does not change it, and nothing in it is masked.
+    pub(super) is_plain: bool,
 }
 
 impl Wire {
@@ -169,8 +191,8 @@ impl Wire {
         std::ptr::eq(self.message, other.message) && self.api_version == other.api_version && self.kind == other.kind
     }
 
-    pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {
-        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
+    pub(super) fn identity(&self, mod_revision: i64, part: Part<'_>) -> Identity<'_> {
+        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision, is_lean: part.is_lean }
     }
 
     pub(super) fn deserializer<'c, 'v>(
@@ -179,31 +201,46 @@ impl Wire {
         mod_revision: i64,
         part: Part<'c>,
     ) -> typed::TypedObject<'c, 'v> {
-        typed::TypedObject { context, message: self.message, span: self.object, identity: self.identity(mod_revision), part }
+        let identity = self.identity(mod_revision, part);
+        typed::TypedObject { context, message: self.message, span: self.object, identity, wanted: part.wanted }
     }
 }
 
 /// Since this release CustomResourceDefinitions are served as v1 only, though stored as v1beta1.
 const CRD_V1_ONLY: u8 = 22;
 
-fn parse(text: &[u8]) -> Result<Value> {
-    serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
-}
-
-/// The object in JSON or CBOR, its numbers as they are written there, and where the first one is that no float64 holds.
-fn parse_dynamic(value: &[u8]) -> Result<(Value, Option<usize>)> {
-    let json = if value.starts_with(&cbor::MAGIC) {
-        let mut text = Vec::with_capacity(value.len() + 64);
-        cbor::append(value, &mut text)?;
-        CanonicalText { text: text.into(), out_of_range: None }
-    } else {
-        CanonicalText::of(value)?
-    };
-    let object = parse(&json.text)?;
-    if object.is_object() { Ok((object, json.out_of_range)) } else { Err(Fault::new("no object", 0)) }
-}
-
 pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {
     let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
     Some(&MESSAGES[usize::from(ROOTS[index].message.0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Body;
+
+    /// Why JSON under the key of a pod is opaque; empty where it is an object.
+    fn reason(json: &str) -> String {
+        match Decoder::new().decode(b"/registry/pods/a/b", json.as_bytes(), 7).body {
+            Body::Object(_) => String::new(),
+            Body::Opaque(opaque) => opaque.reason,
+        }
+    }
+
+    #[test]
+    fn json_of_another_kind_than_its_key_is_opaque_even_where_it_is_damaged() {
+        let misplaced = "stored under the key of a Pod, but it holds a ConfigMap";
+        let deep = format!("{}{}", "[".repeat(raw_json::MAX_DEPTH), "]".repeat(raw_json::MAX_DEPTH));
+        assert_eq!(reason(r#"{"kind": "ConfigMap"}"#), misplaced);
+        assert_eq!(reason(&format!(r#"{{"kind": "ConfigMap", "data": {deep}}}"#)), misplaced);
+        assert!(reason(&format!(r#"{{"kind": "Pod", "data": {deep}}}"#)).starts_with("JSON nested too deep"));
+        assert_eq!(reason("{}"), "stored under the key of a Pod, but it holds an object without a kind");
+        assert!(reason(r#"{"kind": "ConfigMap", "#).starts_with("JSON cut short"));
+    }
+
+    #[test]
+    fn json_whose_kind_is_not_text_is_not_misplaced() {
+        assert_eq!(reason(r#"{"kind": "Pod", "apiVersion": "v1"}"#), "");
+        assert_eq!(reason(r#"{"kind": 1}"#), "");
+    }
 }

@@ -6,41 +6,22 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time::{self, TimeText};
-use super::typed::check;
+use super::identity::{Identity, Place};
 use super::values::{Items, JsonValue};
-use super::view::{Context, View};
+use super::view::Context;
 use super::wire::Span;
-use super::{canonical, cbor, raw_json};
+use super::{canonical, embedded};
 use crate::proto::table::{Message, Row, Type};
 
-/// What a stored object's JSON has that its bytes have not.
-#[derive(Clone, Copy)]
-pub(super) struct Identity<'a> {
-    pub api_version: &'a str,
-    pub kind: &'a str,
-    /// `metadata.resourceVersion`; 0 leaves the stored one.
-    pub mod_revision: i64,
-}
-
-/// A message that shows a part of the identity.
-#[derive(Clone, Copy)]
-enum IdentityPart<'a> {
-    /// And whether `metadata.managedFields` is left out.
-    Root(Identity<'a>, bool),
-    /// The revision, if it is not the stored one.
-    Metadata(Option<i64>, bool),
-}
-
-/// Appends an object's JSON; a lean one has no `metadata.managedFields`.
+/// Appends an object's JSON.
 pub(super) fn append_object(
     context: &mut Context<'_>,
     message: &'static Message,
     span: Span,
-    identity: Identity<'_>,
-    lean: bool,
+    identity: &Identity<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    append_struct(context, message, span, Some(&IdentityPart::Root(identity, lean)), out)
+    append_struct(context, message, span, Place::Root(identity), out)
 }
 
 /// Appends the JSON of an object's metadata alone, `{}` where it has none.
@@ -48,47 +29,40 @@ pub(super) fn append_metadata(
     context: &mut Context<'_>,
     message: &'static Message,
     span: Span,
-    mod_revision: i64,
-    lean: bool,
+    identity: &Identity<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut view = context.open(message, span)?;
     let mut found = None;
-    while let Some(row) = view.next_row(message) {
+    while let (None, Some(row)) = (found, view.next_row(message)) {
         if row.name == "metadata"
             && let JsonValue::Struct(inner, span) = context.member(view, message, row).map_err(|fault| fault.within(row.name))?
         {
             found = Some((inner, span));
-            break;
         }
     }
     context.close(view);
-    let Some((inner, span)) = found else {
-        out.extend_from_slice(b"{}");
-        return Ok(());
-    };
-    let place = IdentityPart::Metadata(Some(mod_revision).filter(|revision| *revision > 0), lean);
-    nested(context, "metadata", |context| append_struct(context, inner, span, Some(&place), out))
+    match found {
+        Some((inner, span)) => nested(context, "metadata", |context| append_struct(context, inner, span, Place::Metadata(identity), out)),
+        None => {
+            out.extend_from_slice(b"{}");
+            Ok(())
+        }
+    }
 }
 
-fn append_struct(
-    context: &mut Context<'_>,
-    message: &'static Message,
-    span: Span,
-    place: Option<&IdentityPart<'_>>,
-    out: &mut Vec<u8>,
-) -> Result<()> {
+fn append_struct(context: &mut Context<'_>, message: &'static Message, span: Span, place: Place<'_>, out: &mut Vec<u8>) -> Result<()> {
     let mut view = context.open(message, span)?;
     let start = out.len();
     while let Some(row) = view.next_row(message) {
-        if let Some(place) = place
-            && append_identity(context, view, message, row, place, out)?
-        {
-            continue;
-        }
         // By reference: a move of this size waits for the stores before it.
-        match context.member(view, message, row) {
-            Ok(JsonValue::Hidden | JsonValue::ApiVersion | JsonValue::Kind) => {}
+        match context.member_at(place, view, message, row) {
+            Ok(JsonValue::Hidden) => {}
+            Ok(JsonValue::ApiVersion | JsonValue::Kind) => append_own(place, row, out),
+            Ok(JsonValue::Struct(inner, span)) => {
+                out.extend_from_slice(row.key.as_bytes());
+                nested(context, row.name, |context| append_struct(context, inner, span, place.of_member(row.name), out))?;
+            }
             Ok(ref shown) => {
                 out.extend_from_slice(row.key.as_bytes());
                 append_shown(context, shown, row.name, out)?;
@@ -101,44 +75,13 @@ fn append_struct(
     Ok(())
 }
 
-/// Appends a member that the identity decides; false if it does not.
-fn append_identity(
-    context: &mut Context<'_>,
-    view: View,
-    message: &'static Message,
-    row: &'static Row,
-    place: &IdentityPart<'_>,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    let text = match (place, row.ty, row.name) {
-        (IdentityPart::Root(identity, _), Type::ApiVersion, _) => identity.api_version,
-        (IdentityPart::Root(identity, _), Type::Kind, _) => identity.kind,
-        (IdentityPart::Root(identity, lean), _, "metadata") => {
-            let shown = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
-            let JsonValue::Struct(inner, span) = shown else { return Ok(false) };
-            let place = IdentityPart::Metadata(Some(identity.mod_revision).filter(|revision| *revision > 0), *lean);
-            out.extend_from_slice(row.key.as_bytes());
-            nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
-            return Ok(true);
-        }
-        // What is stored is not shown, but a value that does not fit the field is still damage.
-        (IdentityPart::Metadata(_, true), _, "managedFields") => {
-            let hidden = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
-            if context.checks_hidden {
-                check(context, hidden, row.name)?;
-            }
-            return Ok(true);
-        }
-        (IdentityPart::Metadata(Some(revision), _), _, "resourceVersion") => {
-            context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
-            out.extend_from_slice(row.key.as_bytes());
-            return append_shown(context, &JsonValue::Revision(*revision), row.name, out).map(|()| true);
-        }
-        _ => return Ok(false),
-    };
-    out.extend_from_slice(row.key.as_bytes());
-    go_text::append_string(out, text.as_bytes());
-    Ok(true)
+/// Appends the version or the kind, which the object's JSON alone has.
+fn append_own(place: Place<'_>, row: &Row, out: &mut Vec<u8>) {
+    if let Place::Root(identity) = place {
+        let text = if row.ty == Type::Kind { identity.kind } else { identity.api_version };
+        out.extend_from_slice(row.key.as_bytes());
+        go_text::append_string(out, text.as_bytes());
+    }
 }
 
 /// Runs `write` for what lies at `segment` of the message at hand, so that faults and unknown fields within it say so.
@@ -154,7 +97,7 @@ fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str,
     match *shown {
         JsonValue::Text(text) => go_text::append_string(out, text),
         JsonValue::Struct(message, span) => {
-            return nested(context, segment, |context| append_struct(context, message, span, None, out));
+            return nested(context, segment, |context| append_struct(context, message, span, Place::Elsewhere, out));
         }
         JsonValue::List(ty, items) => return append_list(context, ty, items, segment, out),
         JsonValue::Map(ty, items) => return append_map(context, ty, items, segment, out),
@@ -172,7 +115,7 @@ fn append_shown(context: &mut Context<'_>, shown: &JsonValue<'_>, segment: &str,
         JsonValue::Raw(span) if context.keeps_order && canonical::is_well_formed(context.slice(span)) => {
             out.extend_from_slice(context.slice(span));
         }
-        JsonValue::Raw(span) => return append_raw(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
+        JsonValue::Raw(span) => return embedded::append(context.slice(span), span.start, out).map_err(|fault| fault.within(segment)),
     }
     Ok(())
 }
@@ -193,7 +136,7 @@ fn append_list(context: &mut Context<'_>, ty: Type, mut items: Items, segment: &
                 Ok(JsonValue::Struct(message, span)) => {
                     out.push(b',');
                     let before = context.unknown.len();
-                    let result = append_struct(context, message, span, None, out);
+                    let result = append_struct(context, message, span, Place::Elsewhere, out);
                     context.locate(before, || format!("[{index}]"));
                     result.map_err(|fault| fault.within(&format!("[{index}]")))?;
                 }
@@ -246,27 +189,4 @@ fn append_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.resize(start + base64::encoded_len(bytes.len(), true).expect("a value's length"), b'"');
     BASE64.encode_slice(bytes, &mut out[start..]).expect("the buffer was sized for it");
     out.push(b'"');
-}
-
-/// Fails where [`append_raw`] does.
-pub(super) fn check_raw(raw: &[u8], offset: usize) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
-        Some(_) => cbor::append(raw, &mut Vec::new()),
-        None => raw_json::check(raw),
-    };
-    result.map_err(|fault| displaced(fault, offset))
-}
-
-/// Appends JSON or CBOR that lies `offset` bytes into the value as canonical JSON.
-pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
-        Some(_) => cbor::append(raw, out),
-        None => raw_json::append(raw, out),
-    };
-    result.map_err(|fault| displaced(fault, offset))
-}
-
-fn displaced(mut fault: Box<Fault>, offset: usize) -> Box<Fault> {
-    fault.offset += offset;
-    fault
 }

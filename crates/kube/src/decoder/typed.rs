@@ -14,12 +14,12 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Value;
 
-use super::Part;
+use super::embedded;
 use super::fault::{Fault, Result as Checked};
 use super::go_text;
 use super::go_time;
+use super::identity::{Identity, Place};
 use super::sound::is_sound;
-use super::text::{self, Identity};
 use super::values::{Items, JsonValue, MapEntry};
 use super::view::{Context, View};
 use super::wire::Span;
@@ -62,8 +62,8 @@ pub(super) struct TypedObject<'c, 'de> {
     pub message: &'static Message,
     pub span: Span,
     pub identity: Identity<'c>,
-    /// How much of it is made.
-    pub part: Part<'c>,
+    /// Which of its members are wanted; all where there are none.
+    pub wanted: Option<&'c FieldSet>,
 }
 
 impl<'de> Deserializer<'de> for TypedObject<'_, 'de> {
@@ -74,7 +74,7 @@ impl<'de> Deserializer<'de> for TypedObject<'_, 'de> {
     }
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
-        let rows = if self.part.wanted.is_some() { ALL } else { rows_of(self.message, fields, self.context) };
+        let rows = if self.wanted.is_some() { ALL } else { rows_of(self.message, fields, self.context) };
         self.visit(rows, visitor)
     }
 
@@ -86,8 +86,7 @@ impl<'de> Deserializer<'de> for TypedObject<'_, 'de> {
 
 impl<'de> TypedObject<'_, 'de> {
     fn visit<V: Visitor<'de>>(self, rows: u64, visitor: V) -> Result<V::Value, Unfit> {
-        let place = IdentityPart::Root(self.identity, self.part);
-        visit_struct(self.context, self.message, self.span, rows, place, self.part.wanted, visitor)
+        visit_struct(self.context, self.message, self.span, rows, Place::Root(&self.identity), self.wanted, visitor)
     }
 }
 
@@ -109,20 +108,12 @@ fn rows_of(message: &'static Message, fields: Fields, context: &Context<'_>) -> 
     ROWS.with_borrow_mut(|known| *known.entry(key).or_insert_with(|| message.rows.iter().enumerate().map(of_row).sum()))
 }
 
-/// Which of the identity a message shows.
-#[derive(Clone, Copy)]
-pub(super) enum IdentityPart<'c> {
-    Root(Identity<'c>, Part<'c>),
-    Metadata(i64, Part<'c>),
-    Elsewhere,
-}
-
 fn visit_struct<'de, V: Visitor<'de>>(
     context: &mut Context<'de>,
     message: &'static Message,
     span: Span,
     rows: u64,
-    place: IdentityPart<'_>,
+    place: Place<'_>,
     wanted: Option<&FieldSet>,
     visitor: V,
 ) -> Result<V::Value, Unfit> {
@@ -137,7 +128,7 @@ struct Members<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     message: &'static Message,
     view: View,
-    place: IdentityPart<'p>,
+    place: Place<'p>,
     wanted: Option<&'p FieldSet>,
     pending: Option<(&'static Row, JsonValue<'de>, Option<&'p FieldSet>)>,
 }
@@ -149,16 +140,10 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
         while let Some(row) = self.view.next_row(self.message) {
             let name = row.name;
             let wanted = self.wanted.map(|wanted| wanted.member(name));
-            if let (Some(None), IdentityPart::Metadata(_, Part { has_sound_metadata: true, .. })) = (wanted, self.place) {
+            if let (Some(None), Place::Metadata(_), true) = (wanted, self.place, self.context.has_sound_metadata) {
                 continue;
             }
-            let member = self.context.member(self.view, self.message, row).map_err(|fault| fault.within(name))?;
-            let shown = match (member, self.place) {
-                (JsonValue::ApiVersion | JsonValue::Kind, IdentityPart::Metadata(..) | IdentityPart::Elsewhere) => JsonValue::Hidden,
-                (_, IdentityPart::Metadata(revision @ 1.., _)) if name == "resourceVersion" => JsonValue::Revision(revision),
-                (_, IdentityPart::Metadata(_, Part { lean: true, .. })) if name == "managedFields" => JsonValue::Hidden,
-                (member, _) => member,
-            };
+            let shown = self.context.member_at(self.place, self.view, self.message, row).map_err(|fault| fault.within(name))?;
             let wanted = match wanted {
                 None => None,
                 Some(Some(wanted)) => Some(wanted).filter(|wanted| !wanted.is_whole()),
@@ -167,7 +152,12 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                     continue;
                 }
             };
-            if !matches!(shown, JsonValue::Hidden) {
+            let is_shown = match shown {
+                JsonValue::Hidden => false,
+                JsonValue::ApiVersion | JsonValue::Kind => matches!(self.place, Place::Root(_)),
+                _ => true,
+            };
+            if is_shown {
                 self.pending = Some((row, shown, wanted));
                 return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
             }
@@ -179,17 +169,14 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
         let Some((row, shown, wanted)) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let name = row.name;
         let before = self.context.unknown.len();
-        let place = match (&shown, self.place) {
-            (JsonValue::ApiVersion, IdentityPart::Root(identity, _)) => {
+        match (&shown, self.place) {
+            (JsonValue::ApiVersion, Place::Root(identity)) => {
                 return seed.deserialize(CowStrDeserializer::new(identity.api_version.into()));
             }
-            (JsonValue::Kind, IdentityPart::Root(identity, _)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
-            (JsonValue::Struct(..), IdentityPart::Root(identity, part)) if name == "metadata" => {
-                IdentityPart::Metadata(identity.mod_revision, part)
-            }
-            _ => IdentityPart::Elsewhere,
-        };
-        let result = seed.deserialize(Field { context: self.context, shown, place, wanted });
+            (JsonValue::Kind, Place::Root(identity)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
+            _ => {}
+        }
+        let result = seed.deserialize(Field { context: self.context, shown, place: self.place.of_member(name), wanted });
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))
     }
@@ -197,9 +184,9 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
 
 /// Looks through a member of the message at hand that is not wanted: faults in it are faults of the object all the same, and its unknown fields are
 /// noted.
-pub(super) fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name: &str) -> Checked<()> {
+fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name: &str) -> Checked<()> {
     let before = context.unknown.len();
-    let result = IgnoredAny::deserialize(Field { context, shown, place: IdentityPart::Elsewhere, wanted: None });
+    let result = IgnoredAny::deserialize(Field { context, shown, place: Place::Elsewhere, wanted: None });
     context.locate(before, || name.to_owned());
     result.map(|_| ()).map_err(|unfit| unfit.0.within(name))
 }
@@ -208,7 +195,7 @@ pub(super) fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name
 pub(super) struct Field<'c, 'p, 'de> {
     pub context: &'c mut Context<'de>,
     pub shown: JsonValue<'de>,
-    pub place: IdentityPart<'p>,
+    pub place: Place<'p>,
     /// Which of its members are wanted; all where there are none.
     pub wanted: Option<&'p FieldSet>,
 }
@@ -238,7 +225,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
             JsonValue::Base64(bytes) => visitor.visit_string(BASE64.encode(bytes)),
             JsonValue::Raw(span) => {
                 let mut text = Vec::with_capacity(span.end - span.start);
-                text::append_raw(context.slice(span), span.start, &mut text)?;
+                embedded::append(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
             JsonValue::Struct(message, span) => visit_struct(context, message, span, ALL, place, wanted, visitor),
@@ -270,7 +257,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
             JsonValue::Struct(message, span) if is_sound(self.context, message, span, depth) => visitor.visit_unit(),
             JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..) => self.deserialize_any(visitor),
             JsonValue::Raw(span) => {
-                text::check_raw(self.context.slice(span), span.start)?;
+                embedded::check(self.context.slice(span), span.start)?;
                 visitor.visit_unit()
             }
             JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON has no text for", 0).into()),
@@ -311,7 +298,7 @@ impl<'de> SeqAccess<'de> for List<'_, '_, 'de> {
             JsonValue::Hidden => Ok(None),
             shown => {
                 let before = self.context.unknown.len();
-                let item = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere, wanted: self.wanted });
+                let item = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere, wanted: self.wanted });
                 self.context.locate(before, || format!("[{index}]"));
                 item.map(Some).map_err(|unfit| segment(unfit, index))
             }
@@ -349,7 +336,7 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
         let Some(entry) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let shown = self.context.entry_value(self.ty, &entry)?;
         let before = self.context.unknown.len();
-        let value = seed.deserialize(Field { context: self.context, shown, place: IdentityPart::Elsewhere, wanted: None });
+        let value = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere, wanted: None });
         let segment = |context: &Context<'_>| format!("[{:?}]", go_text::utf8(context.key(&entry)));
         let name = if self.context.unknown.len() > before || value.is_err() { segment(self.context) } else { String::new() };
         self.context.locate(before, || name.clone());

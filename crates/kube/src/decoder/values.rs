@@ -3,7 +3,7 @@
 use super::fault::{Fault, Result};
 use super::go_time;
 use super::view::Context;
-use super::wire::{self, Reader, Span};
+use super::wire::{self, Reader, Span, WireField};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, MessageId, Render, Type};
 
@@ -227,10 +227,7 @@ impl<'a> Context<'a> {
         items.reader_at = span.end as u32;
         let mut entry = MapEntry { key: Span { start: span.start, end: span.start }, value_at: None, end: span.end };
         let mut reader = Reader::new(self.bytes, span);
-        while !reader.at_end() {
-            let at = reader.pos;
-            let (number, wire_type) = reader.tag()?;
-            let payload = reader.skip(wire_type)?;
+        while let Some(WireField { at, number, wire_type, payload, .. }) = reader.field()? {
             match number {
                 1 if wire_type == wire::LEN => entry.key = payload,
                 2 => entry.value_at = Some(at),

@@ -1,8 +1,9 @@
 //! One protobuf message seen through its table: which fields lie where, and which members its JSON shows.
 
 use super::fault::{Fault, Result, prepend};
+use super::identity::Place;
 use super::values::{Items, JsonValue};
-use super::wire::{self, Reader, Span};
+use super::wire::{self, Reader, Span, WireField};
 use crate::UnknownField;
 use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
 
@@ -23,8 +24,8 @@ pub(super) struct Context<'a> {
     shows_newer_fields: bool,
     /// Whether stored JSON keeps the order of its members.
     pub keeps_order: bool,
-    /// Whether text looks through members that it leaves out.
-    pub checks_hidden: bool,
+    /// Whether the object's `metadata` is known to be sound, so that members of it that are not wanted need no check.
+    pub has_sound_metadata: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -109,7 +110,7 @@ impl<'a> Context<'a> {
             minor,
             shows_newer_fields,
             keeps_order: false,
-            checks_hidden: false,
+            has_sound_metadata: false,
             unknown: Vec::new(),
         }
     }
@@ -225,6 +226,27 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same for a message at this place.
+    #[inline]
+    pub(super) fn member_at(
+        &mut self,
+        place: Place<'_>,
+        view: View,
+        message: &'static Message,
+        row: &'static Row,
+    ) -> Result<JsonValue<'a>> {
+        match place.stand_in(row) {
+            None => self.member(view, message, row),
+            Some(shown) => self.stood_in(view, message, row, shown),
+        }
+    }
+
+    /// What is stored is not shown, but a value that does not fit its field is damage all the same.
+    #[cold]
+    fn stood_in(&mut self, view: View, message: &'static Message, row: &'static Row, shown: JsonValue<'static>) -> Result<JsonValue<'a>> {
+        self.member(view, message, row).map(|_| shown)
+    }
+
     /// Whether a field that the release does not have is shown by the rules of the row; if not it is kept as unknown, once.
     #[cold]
     fn shown_nevertheless(&mut self, view: View, message: &'static Message, row: &'static Row, slot: Slot) -> bool {
@@ -265,11 +287,7 @@ fn index(
 ) -> Result<u64> {
     let mut rows = 0;
     let mut reader = Reader::new(bytes, span);
-    while !reader.at_end() {
-        let at = reader.pos;
-        let (number, wire_type) = reader.tag()?;
-        let payload_at = reader.pos;
-        let payload = reader.skip(wire_type)?;
+    while let Some(WireField { at, number, wire_type, tag_end, payload }) = reader.field()? {
         let index_of = numbers.slots.get(number as usize).copied().unwrap_or(0);
         if index_of == 0 {
             unknown.push(UnknownField {
@@ -281,7 +299,7 @@ fn index(
             });
         } else if index_of <= Numbers::INLINED {
             let place = usize::from(index_of) - 1;
-            slots[place].add(at, payload_at, number, wire_type);
+            slots[place].add(at, tag_end, number, wire_type);
             rows |= message.fills[place];
         } else if wire_type == wire::LEN && inlined < MAX_INLINED {
             let inner = &numbers.inlined[usize::from(index_of - Numbers::INLINED) - 1];

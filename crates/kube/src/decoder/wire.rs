@@ -20,6 +20,18 @@ pub(super) struct Reader<'a> {
     pub pos: usize,
 }
 
+/// A field of a message.
+#[derive(Clone, Copy)]
+pub(super) struct WireField {
+    /// Where its tag begins.
+    pub at: usize,
+    pub number: u32,
+    pub wire_type: u8,
+    /// Where its tag ends; the payload's length may follow.
+    pub tag_end: usize,
+    pub payload: Span,
+}
+
 /// How a field's payload lies on the wire.
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
@@ -75,6 +87,19 @@ impl<'a> Reader<'a> {
             Ok(number) if number != 0 => Ok((number, (tag & 7) as u8)),
             _ => Err(Fault::new("field number out of range", start)),
         }
+    }
+
+    /// The next field of a message, passed over; `None` at the message's end.
+    #[inline(always)]
+    pub(super) fn field(&mut self) -> Result<Option<WireField>> {
+        if self.at_end() {
+            return Ok(None);
+        }
+        let at = self.pos;
+        let (number, wire_type) = self.tag()?;
+        let tag_end = self.pos;
+        let payload = self.skip(wire_type)?;
+        Ok(Some(WireField { at, number, wire_type, tag_end, payload }))
     }
 
     /// A payload with its length before it.

@@ -25,6 +25,22 @@ pub struct Message {
     pub rows: &'static [Row],
 }
 
+impl Message {
+    /// The row among these, bits in their order, that holds in a release, if exactly one does.
+    #[inline]
+    pub(crate) fn only_row(&self, mut rows: u64, minor: u8) -> Option<&'static Row> {
+        let mut found = None;
+        while rows != 0 {
+            let row = &self.rows[rows.trailing_zeros() as usize];
+            rows &= rows - 1;
+            if row.holds_in(minor) && found.replace(row).is_some() {
+                return None;
+            }
+        }
+        found
+    }
+}
+
 /// Field numbers to slots.
 #[derive(Debug)]
 pub struct Numbers {
