@@ -8,6 +8,7 @@
 //! | `text` | JSON text, without a value in between | the message's table |
 //! | `excerpt` | bytes that tell objects of a kind apart | a plan, made once for the kind |
 //! | `apart` | the members in which two versions differ | `typed`, where the bytes differ |
+//! | `searched` | whether an object may show a text | the bytes, without a walk through the message |
 
 mod apart;
 mod canonical;
@@ -24,6 +25,7 @@ mod managers;
 mod masking;
 mod placed;
 mod raw_json;
+mod searched;
 mod served;
 mod sorted;
 mod sound;
@@ -44,6 +46,7 @@ use serde_json::Value;
 pub use self::apart::{Apart, StoredVersion};
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
+pub use self::searched::SearchedText;
 use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
