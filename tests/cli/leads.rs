@@ -21,8 +21,8 @@ fn words_that_are_no_commands_lead_to_what_is_meant() {
         ("version", "ketcd --version"),
         ("histroy", "history"),
         ("restore", "ketcd extract"),
-        ("search", "ketcd ls --all"),
-        ("grep", "ketcd ls --all"),
+        ("search", "ketcd grep"),
+        ("find", "ketcd grep"),
         ("verify", "ketcd status"),
         ("size", "ketcd usage"),
     ] {

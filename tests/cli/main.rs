@@ -18,6 +18,7 @@ mod extract;
 mod flag_files;
 mod fusion;
 mod golden;
+mod grep;
 mod history;
 mod ketcd;
 mod kine;

@@ -20,6 +20,7 @@ const ASKED: &[(&str, &str)] = &[
     ("export", "--out OUT"),
     ("extract", "pods"),
     ("get", "pods"),
+    ("grep", "-e . pods secrets"),
     ("history", "pods"),
     ("ls", "pods"),
     ("plugins", ""),
@@ -96,6 +97,7 @@ fn is_of_the_day(command: usize, flag: usize) -> bool {
 const SAME: &[(&str, &str)] = &[
     // They are of all namespaces unless one is named.
     ("export", "all-namespaces"),
+    ("grep", "all-namespaces"),
     ("usage", "all-namespaces"),
     // What is restarted names its namespace.
     ("what-if", "namespace"),

@@ -39,6 +39,7 @@ const ASKED: &[(&str, &[&str])] = &[
             "pods --at 23:30",
         ],
     ),
+    ("grep", &["tomcat:8.0", "no-such-text", "no-such-text pods -n wbe", "node3 -n wbe", "node3 pod/web/crahser"]),
     (
         "history",
         &[

@@ -102,6 +102,8 @@ fn commands_fit_80_columns(name: &str) {
         "explain pod/lab/ubuntu",
         "explain pod/lab/ubuntu -o wide",
         "blame node/node1",
+        "grep tomcat:8.0",
+        "grep -e . pods -n web",
         "blame pod/lab/ubuntu --rev 370",
         "diff --rev 300..700",
         "diff --rev 300..700 --all-fields",

@@ -304,6 +304,23 @@ fn timelines() {
 }
 
 #[test]
+fn searches() {
+    for (from, pattern) in [(SOURCES[0], "node2"), (SOURCES[1], "node2"), (SOURCES[3], "kind"), (From::Objects, "node2")] {
+        let places = "--in names,values,keys,managers,messages";
+        let found = check(from, &format!("grep {pattern} {places} -o ndjson"), "Match", 0);
+        assert!(!found.is_empty());
+        check(from, &format!("grep {pattern} {places} -o json"), "Found", 0);
+        check(from, &format!("grep {pattern} {places} -l -o ndjson"), "MatchedObject", 0);
+        check(from, &format!("grep {pattern} {places} -l -o json"), "Found", 0);
+        check(from, &format!("grep {pattern} {places} --count -o json"), "Count", 0);
+    }
+    check(STORY, "grep node2 --since 10 -o json", "Found", 0);
+    check(SOURCES[2], "grep node2 -o ndjson", "Match", 2);
+    let nothing = &check(STORY, "grep no-such-text -o json", "Found", 1)[0];
+    assert_eq!(nothing["items"], json!([]));
+}
+
+#[test]
 fn blames() {
     for from in SOURCES {
         let names = run(from, "ls nodes,pods,deployments -A -o ndjson", "").0;

@@ -117,6 +117,7 @@ const TEXT: &[&str] = &[
     "diff --rev 400..900 --all-fields",
     "blame pod/lab/ubuntu",
     "blame node/node1",
+    "grep -e . --in names,values,keys,managers,messages",
     "get pod/lab/ubuntu --with-config",
     "explain --all",
     "explain --all -o wide",

@@ -234,6 +234,9 @@ fn commands() -> Vec<String> {
             commands.push(format!("{what} -o {format}"));
         }
     }
+    for format in ["wide", "json", "ndjson"] {
+        commands.push(format!("grep -e . --in names,values,keys,managers,messages --unknown -o {format}"));
+    }
     commands.push("get secrets -A -w --rev 2 -o json".to_owned());
     for format in ["yaml", "json"] {
         for name in ["s", "text", "list", "other", "nothing", "custom", "kind", "protobuf", "bytes", "cut"] {

@@ -46,6 +46,8 @@ def rows(namespace, pod, explained, page):
         ["report", "-n", namespace, "--out", page],
         ["report", "--out", page],
         ["history", "--all", "-o", "ndjson"],
+        ["grep", pod.split("/")[2], "-l"],
+        ["grep", pod.split("/")[2]],
     ]
 
 

@@ -22,6 +22,7 @@ pub mod export;
 pub mod extraction;
 pub mod fit;
 pub mod go_template;
+pub mod grep;
 pub mod json;
 pub mod json_path;
 pub mod kyaml;

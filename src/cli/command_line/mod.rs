@@ -177,6 +177,7 @@ mod tests {
         match command {
             "get" | "describe" | "tree" | "watch" | "blame" | "explain" | "extract" => &["pods"],
             "report" | "export" => &["--out", "x"],
+            "grep" => &["x"],
             "completion" => &["bash"],
             "record" => &["x"],
             _ => &[],

@@ -39,6 +39,7 @@ pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
     ("decode", &[&["max_unpacked_size", "no_cache"], DATA, LIVE, MOMENT, NAMESPACES, &["show_managed_fields", "output"]]),
     ("encryption", &[NAMESPACES, &["release", "show_managed_fields"]]),
     ("explain", &[&["show_managed_fields"]]),
+    ("grep", &[&["show_managed_fields"]]),
     ("plugins", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS]),
     ("record", &[&["max_unpacked_size", "no_cache"], DATA, MOMENT, NAMESPACES, &["release", "unknown", "show_managed_fields", "output"]]),
     ("report", &[&["output"]]),

@@ -12,6 +12,7 @@ mod explain;
 mod export;
 mod extract;
 mod get;
+mod grep;
 mod history;
 mod ls;
 mod plugins;
@@ -83,6 +84,7 @@ commands! {
         Watch(watch::WatchArgs),
         Diff(diff::DiffArgs),
         Blame(blame::BlameArgs),
+        Grep(grep::GrepArgs),
         Report(report::ReportArgs),
     }
     "Why" {

@@ -57,6 +57,7 @@ pub(super) fn formats(command: fn() -> Command) -> ArgValueCompleter {
             "diff" | "history" | "timeline" => &["table", "json", "ndjson"],
             "encryption" => &["table", "wide", "json"],
             "explain" => &["table", "wide", "json", "ndjson"],
+            "grep" => &["table", "wide", "json", "name", "ndjson"],
             "plugins" => &["table", "json", "name"],
             "status" => &["table", "json"],
             "watch" => &["table", "json", "ndjson"],

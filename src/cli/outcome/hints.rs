@@ -128,7 +128,7 @@ fn meant(without: &WithoutKind) -> String {
 }
 
 /// Commands that show the history of an object that is gone.
-const READ_HISTORY: [&str; 6] = ["blame", "diff", "explain", "history", "timeline", "watch"];
+const READ_HISTORY: [&str; 7] = ["blame", "diff", "explain", "grep", "history", "timeline", "watch"];
 
 /// The command line with an object, or `-n` and a namespace, in the place of the word.
 fn meant_line(typed: &Typed, word: &str, first: &ObjectElsewhere) -> Option<CommandLine> {
@@ -136,7 +136,7 @@ fn meant_line(typed: &Typed, word: &str, first: &ObjectElsewhere) -> Option<Comm
     let (is_namespace, is_scoped) = (first.kind == "namespace", typed.has("-n") || typed.has("--namespace") || typed.has("-A"));
     let others = match typed.command() {
         _ if !is_namespace || is_scoped => vec![address.as_str()],
-        Some("diff" | "events" | "export" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => vec!["-n", name],
+        Some("diff" | "events" | "export" | "grep" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => vec!["-n", name],
         Some("explain") => vec!["pods", "-n", name],
         Some("get") => vec!["all", "-n", name],
         _ => vec![address.as_str()],

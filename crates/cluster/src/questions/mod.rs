@@ -9,6 +9,7 @@ pub mod diff;
 pub mod explain;
 pub mod export;
 pub mod extract;
+pub mod grep;
 pub mod report;
 mod seals;
 pub mod survey;

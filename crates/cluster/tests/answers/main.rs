@@ -7,6 +7,7 @@ mod explain;
 mod extract;
 mod fixture;
 mod gaps;
+mod grep;
 mod history;
 mod kinds;
 mod log_alone;

@@ -7,6 +7,8 @@
 //! | over its members, in the order of its JSON (`view`, `values`) | the message's table | values, types and parts of objects, through serde (`typed`); JSON text, without a value in between (`text`); the members in which two versions differ (`apart`) |
 //! | over its fields, in the order of its bytes (`wire`) | a plan | bytes that tell objects of a kind apart (`excerpt`), with a plan made once for the kind; whether members that are not wanted are sound (`sound`), with the table as its plan |
 //!
+//! `searched` tells from the bytes alone, without a walk, whether an object may show a text.
+//!
 //! Only `values` knows what the fields of a type hold, and only `identity` which members are not shown as they are stored.
 
 mod apart;
@@ -27,6 +29,7 @@ mod masking;
 mod metadata;
 mod placed;
 mod raw_json;
+mod searched;
 mod served;
 mod sorted;
 mod sound;
@@ -48,6 +51,7 @@ pub use self::apart::{Apart, StoredVersion};
 use self::envelope::PROTOBUF;
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
+pub use self::searched::SearchedText;
 use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};

@@ -47,12 +47,32 @@ pub(super) fn dynamic_kind(value: &[u8]) -> Option<String> {
         #[serde(borrow, default)]
         kind: Cow<'v, str>,
     }
-    let mut text = Vec::new();
-    if value.starts_with(&cbor::MAGIC) {
-        cbor::append(value, &mut text).ok()?;
+    serde_json::from_slice::<Typed<'_>>(&json_of(value)?).ok().map(|typed| typed.kind.into_owned())
+}
+
+/// The API version and kind of an object in JSON or CBOR, empty where it has none; `None` where the value cannot be read.
+pub(super) fn dynamic_type(value: &[u8]) -> Option<(String, String)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Typed<'v> {
+        #[serde(borrow, default)]
+        api_version: Cow<'v, str>,
+        #[serde(borrow, default)]
+        kind: Cow<'v, str>,
     }
-    let json = if text.is_empty() { value } else { &text };
-    serde_json::from_slice::<Typed<'_>>(json).ok().map(|typed| typed.kind.into_owned())
+    let json = json_of(value)?;
+    let typed = serde_json::from_slice::<Typed<'_>>(&json).ok()?;
+    Some((typed.api_version.into_owned(), typed.kind.into_owned()))
+}
+
+/// A value in JSON or CBOR as JSON.
+fn json_of(value: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if !value.starts_with(&cbor::MAGIC) {
+        return Some(Cow::Borrowed(value));
+    }
+    let mut text = Vec::new();
+    cbor::append(value, &mut text).ok()?;
+    Some(Cow::Owned(text))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod encryption;
 pub mod export;
 pub mod extract;
+pub mod grep;
 pub mod listing;
 pub mod plugins;
 mod registry;

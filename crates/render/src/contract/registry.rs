@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    blame, change, decode, describe, diff, encryption, export, extract, listing, plugins, status, timeline, tree, triage, usage, watch,
-    what_if,
+    blame, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, status, timeline, tree, triage, usage,
+    watch, what_if,
 };
 use crate::explanation;
 
@@ -36,6 +36,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<export::Exports<'_>>("export", 2),
     Contract::new::<extract::Extract<'_>>("extract", 2),
     Contract::new::<listing::Get<'_>>("get", 1),
+    Contract::new::<grep::Greps<'_>>("grep", 1),
     Contract::new::<change::Changes<'_>>("history", 2),
     Contract::new::<listing::Ls<'_>>("ls", 2),
     Contract::new::<plugins::Plugins<'_>>("plugins", 2),

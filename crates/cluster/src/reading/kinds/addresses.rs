@@ -1,10 +1,12 @@
 //! Parses addresses as users type them, reading no more of the cluster than they require.
 
+use std::borrow::Cow;
+
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::WithoutKind;
 use crate::rights::refused::unless_denied;
-use ketcd_kube::{Address, AddressError, Kind, Kinds, UnknownKind};
+use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
 use ketcd_store::{KeyRange, Want};
 
 impl Cluster {
@@ -21,6 +23,30 @@ impl Cluster {
             found.extend(self.address_of(word, if are_joined { &words[0] } else { word }).await?);
         }
         Ok(found)
+    }
+
+    /// Reads words that are kinds alone (`pods deployments`), in all namespaces where none is looked at; `None` where one is something else.
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    pub(crate) async fn kinds_alone(&self, words: &[String]) -> Result<Option<Vec<Address>>> {
+        let scope = if self.options.namespace.is_some() { self.scope() } else { Scope::All };
+        let is_kind = |word: &String| !word.contains('/') && word != "compact_rev_key";
+        let (mut found, mut kinds) = (Vec::new(), Cow::Owned(Kinds::builtin()));
+        for word in words {
+            if !is_kind(word) {
+                return Ok(None);
+            }
+            let mut parsed = Address::parse(word, &kinds, &scope);
+            // Definitions are read only where no built-in kind is meant.
+            if parsed.is_err() {
+                kinds = Cow::Borrowed(self.kinds().await?);
+                parsed = Address::parse(word, &kinds, &scope);
+            }
+            let Ok(addresses) = parsed else { return Ok(None) };
+            found.extend(addresses);
+        }
+        Ok(Some(found))
     }
 
     /// Reads one word: an address, kinds joined by commas, a category, or a raw key.

@@ -143,10 +143,14 @@ impl<'c> History<'c> {
 }
 
 /// What is to be reported of a value that was decoded on another core.
-type Found = (i64, Result<Vec<UnknownField>, Opaque>);
+pub(super) type Found = (i64, Result<Vec<UnknownField>, Opaque>);
 
 /// Decodes a change, as a text where that is enough, without reporting anything.
-fn decoded(pair: EventPair, decoder: &Decoder, texts: Option<ManagedFields>) -> (ketcd_history::Change, Option<Vec<u8>>, Vec<Found>) {
+pub(super) fn decoded(
+    pair: EventPair,
+    decoder: &Decoder,
+    texts: Option<ManagedFields>,
+) -> (ketcd_history::Change, Option<Vec<u8>>, Vec<Found>) {
     if let Some(TextChange { change, text, .. }) = texts.and_then(|managed_fields| pair.decode_as_text(decoder, managed_fields)) {
         return (change, text, Vec::new());
     }
@@ -164,7 +168,7 @@ fn decoded(pair: EventPair, decoder: &Decoder, texts: Option<ManagedFields>) -> 
 }
 
 /// How many stored bytes a change holds on its way.
-fn stored_bytes<S>(read: &Read<(EventPair, S)>) -> usize {
+pub(super) fn stored_bytes<S>(read: &Read<(EventPair, S)>) -> usize {
     let Read::Item((pair, _)) = read else { return 0 };
     let before = if let PrevVersion::Version(last) = &pair.prev { last.value.len() } else { 0 };
     before + pair.event.key_value.value.len()

@@ -17,6 +17,8 @@ pub enum Question<'a> {
     Blame(&'a [String]),
     /// The changes of objects.
     History(&'a [String]),
+    /// What was ever in objects, all of them without words.
+    Grep(&'a [String]),
     /// The story of objects.
     Timeline(&'a [String]),
     /// The Events about objects.
@@ -64,7 +66,7 @@ const ONE_HISTORY: Right = Right {
     also: "the same; for `timeline` its Events, owners, owned and volumes",
 };
 const HISTORIES: Right = Right {
-    commands: "`history`, `timeline` of many objects",
+    commands: "`history`, `timeline` of many objects, `grep` of kinds",
     needs: "their keys; before etcd 3.4.25 and 3.5.8 all keys (etcd issue 15220)",
     also: "the same",
 };
@@ -88,7 +90,7 @@ const TRIAGE: Right = Right {
     also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
 const EVERYTHING: Right = Right {
-    commands: "`ls` alone, `encryption`, `usage`, `export`, `serve`, `report`, `diff --rev` and `history --all`",
+    commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `serve`, `report`, `diff --rev` and `history --all`",
     needs: "all keys",
     also: "",
 };
@@ -108,6 +110,7 @@ impl<'a> Question<'a> {
             Self::EveryObject => Reads { unless: Unaddressed::Objects, ..Reads::of(&[]) },
             Self::WithConfiguration(words) => Reads { beside: RelatedReads::Configuration, ..Reads::of(words) },
             Self::History(words) => Reads { past: true, ..Reads::of(words) },
+            Self::Grep(words) => Reads { unless: Unaddressed::NamespaceOrAll, takes_kinds: true, past: true, ..Reads::of(words) },
             Self::Timeline(words) => Reads { unless: Unaddressed::NamespaceOrObjects, past: true, once: true, ..Reads::of(words) },
             Self::Events(words) => Reads { unless: Unaddressed::Nothing, beside: RelatedReads::Events, ..Reads::of(words) },
             Self::Decisions(words) => Reads { words, unless: Unaddressed::Nothing, ..scheduling },
@@ -124,11 +127,11 @@ impl<'a> Question<'a> {
     /// Returns what a role needs to have it answered, in words.
     pub fn right(&self) -> &'static Right {
         match self {
-            Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) => &EVERYTHING,
+            Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) | Self::Grep([]) => &EVERYTHING,
             Self::Everything | Self::Export => &EVERYTHING,
             Self::Objects(_) | Self::EveryObject | Self::Differences(_) | Self::Extract(_) => &OBJECTS,
             Self::Blame(_) | Self::History([_]) | Self::Timeline([_]) => &ONE_HISTORY,
-            Self::History(_) | Self::Timeline(_) => &HISTORIES,
+            Self::History(_) | Self::Timeline(_) | Self::Grep(_) => &HISTORIES,
             Self::WithConfiguration(_) => &CONFIGURATION,
             Self::Events(_) => &EVENTS,
             Self::Decisions(_) => &DECISIONS,
@@ -165,6 +168,7 @@ mod tests {
                 Question::WithConfiguration(words),
                 Question::Blame(words),
                 Question::History(words),
+                Question::Grep(words),
                 Question::Timeline(words),
                 Question::Events(words),
                 Question::Decisions(words),

@@ -13,6 +13,8 @@ use crate::triage::kinds as troubles;
 pub struct Reads<'a> {
     /// The objects addressed.
     pub(super) words: &'a [String],
+    /// Whether words that are kinds alone are several kinds, in all namespaces where none is looked at.
+    pub(super) takes_kinds: bool,
     /// What is read where none is.
     pub(super) unless: Unaddressed,
     /// What is read beside them.
@@ -56,7 +58,7 @@ pub(super) enum RelatedReads {
 impl<'a> Reads<'a> {
     /// The state of what is addressed; without an address, all keys.
     pub(super) fn of(words: &'a [String]) -> Self {
-        Self { words, unless: Unaddressed::All, beside: RelatedReads::Nothing, past: false, once: false }
+        Self { words, takes_kinds: false, unless: Unaddressed::All, beside: RelatedReads::Nothing, past: false, once: false }
     }
 
     /// The keys, as far as they are known beforehand: of kinds that are not among `kinds`, their definitions have to be read.
@@ -68,8 +70,9 @@ impl<'a> Reads<'a> {
             RelatedReads::Events => events_of(address, prefix),
             _ => range_of(address, prefix),
         };
-        for word in joined(self.words) {
-            match Address::parse(&word, kinds, &scope) {
+        let (words, scope_of_words) = self.words_in(cluster, kinds);
+        for word in words {
+            match Address::parse(&word, kinds, &scope_of_words) {
                 Ok(found) => keys.extend(found.iter().map(range)),
                 Err(AddressError::Kind(UnknownKind::Unknown { word: kind, .. })) => {
                     keys.push(below(DEFINITIONS));
@@ -110,6 +113,16 @@ impl<'a> Reads<'a> {
             RelatedReads::Scheduling => keys.extend(scheduling(prefix)),
         }
         keys
+    }
+
+    /// The words as they are read, and where objects without a namespace of their own are looked for.
+    fn words_in(&self, cluster: &Cluster, kinds: &Kinds) -> (Vec<String>, Scope) {
+        let scope = cluster.scope();
+        let is_kind = |word: &String| !word.contains('/') && Address::parse(word, kinds, &scope).is_ok();
+        if !self.takes_kinds || !self.words.iter().all(is_kind) {
+            return (joined(self.words), scope);
+        }
+        (self.words.to_vec(), if cluster.options.namespace.is_some() { scope } else { Scope::All })
     }
 
     /// The namespace of the one object addressed.
