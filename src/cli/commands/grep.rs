@@ -2,13 +2,16 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::absence::note_nothing_of;
-use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
+use crate::cli::session::absence::note_nothing_of;
+use crate::cli::output::Format;
+use crate::cli::output::Output;
+use crate::cli::session::command::Ask;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Outcome, Result};
+use crate::cli::input::history_window;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::outcome::Outcome;
+use crate::cli::outcome::Result;
 use ketcd_cluster::Selection;
 use ketcd_cluster::grep::{GrepQuestion, Pattern, Place, Search};
 use ketcd_cluster::read::Keys;
@@ -109,10 +112,10 @@ impl Ask for GrepArgs {
         };
         let search = self.search()?;
         let words = search.words();
-        session.note_reach().await?;
-        let found = session.grep(GrepQuestion { search, words: &self.words, with_changes: amount == Amount::Values }).await?;
+        session.cluster.note_reach().await?;
+        let found = session.cluster.grep(GrepQuestion { search, words: &self.words, with_changes: amount == Amount::Values }).await?;
         match session.format {
-            Format::Json => render::write_document(&found, amount, window::in_head(session).await?, out)?,
+            Format::Json => render::write_document(&found, amount, session.window_in_head().await?, out)?,
             Format::Ndjson => render::write_lines(&found, amount, out)?,
             _ => render::write_text(&found, amount, out.width().filter(|_| session.format != Format::Wide), out)?,
         }
