@@ -97,7 +97,7 @@ fn kept_value(put: &PutRequest) -> Option<KeyRange> {
 }
 
 /// The keys from `key` to `end`: an empty end means `key` alone, a zero byte means no end.
-fn range(key: &[u8], end: &[u8]) -> KeyRange {
+pub(super) fn range(key: &[u8], end: &[u8]) -> KeyRange {
     match end {
         [] => KeyRange::key(key),
         [0] => KeyRange { start: key.to_vec(), end: None },
