@@ -7,6 +7,7 @@ mod error;
 #[cfg(feature = "live")]
 pub mod etcd;
 mod fusion;
+mod hash_kv;
 mod key_value;
 pub mod load;
 mod member_log;
@@ -30,6 +31,7 @@ pub use alarm::Alarm;
 pub use arrival::{Arrival, Arrivals};
 pub use companion::{Companion, CompanionChoice, CompanionKind};
 pub use error::{Error, Result};
+pub use hash_kv::{HashKv, KeyValueHasher};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use member_log::{
     Call, CalledCompare, CalledOperation, CalledPut, CalledTxn, CompareRelation, CompareTarget, LogState, LoggedCall, MemberLog,

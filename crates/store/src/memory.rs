@@ -180,6 +180,10 @@ impl LateDamage for MemorySource {
 }
 
 impl VersionIndex for MemorySource {
+    fn skipped(&self) -> Vec<(Revision, Revision)> {
+        self.versions.skipped().collect()
+    }
+
     fn before(&self, version: &KeyValue) -> Option<KeyValue> {
         match self.versions.before(&version.key, version.mod_revision)? {
             Ok(before) => Some(before),

@@ -78,6 +78,10 @@ pub trait LateDamage: Sync {
 pub trait VersionIndex: Sync {
     /// Returns the newest version of a key before this one or this deletion.
     fn before(&self, version: &KeyValue) -> Option<KeyValue>;
+
+    /// Returns the stretches of revisions that nothing ever had, both ends included, ascending. In a database of etcd each ends with the record without
+    /// a value that a restore with `--bump-revision` left.
+    fn skipped(&self) -> Vec<(Revision, Revision)>;
 }
 
 /// A running etcd, which other clients depend on: reading its history slows its own work.
