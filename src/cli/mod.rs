@@ -51,6 +51,7 @@ mod stored_events;
 mod system;
 mod taken;
 mod telling;
+mod verification;
 mod walked;
 mod well_known;
 mod window;

@@ -25,6 +25,7 @@ mod timeline;
 mod tree;
 mod triage;
 mod usage;
+mod verify;
 mod watch;
 mod what_if;
 
@@ -98,6 +99,7 @@ commands! {
     }
     "Source" {
         Status(status::StatusArgs),
+        Verify(verify::VerifyArgs),
         Usage(usage::UsageArgs),
         Encryption(encryption::EncryptionArgs),
         Decode(decode::DecodeArgs),

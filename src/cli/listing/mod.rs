@@ -206,6 +206,7 @@ async fn sink<'c>(session: &'c Session, wanted: &Wanted, args: &ListArgs, pace: 
         Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, is_one)?),
         Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.args.show_secrets, is_written: false }),
         Format::Raw => return Err(raw::several()),
+        Format::Metrics => return Err(format.unsupported("get", "table, wide, json, yaml, kyaml, name, ndjson, raw")),
         Format::Table | Format::Wide => {
             let now = session.moment_of_ages().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.release() };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use ketcd_store::{HashKv, LogState, Revision, RevisionSpan, SourceKind};
 
-use super::finding::Finding;
+use super::finding::{Finding, FindingKind, Weight};
 use super::part::Part;
 
 /// Whether a source is good.
@@ -74,6 +74,26 @@ impl Verification {
         }
     }
 
+    /// What is said of a file of which nothing can be read.
+    pub fn unreadable(name: &str, problem: &str) -> Self {
+        let nothing = Revision(0);
+        Self {
+            name: name.to_owned(),
+            kind: SourceKind::Db,
+            span: RevisionSpan { oldest: nothing, newest: nothing, compacted: None },
+            written: None,
+            age: None,
+            keys: 0,
+            bytes: 0,
+            cluster_id: None,
+            hash_kv: None,
+            log: None,
+            findings: vec![Finding::new(FindingKind::Damage, Weight::High, problem)],
+            checked: Vec::new(),
+            not_checked: Vec::new(),
+        }
+    }
+
     /// The newest revision.
     pub fn revision(&self) -> Revision {
         self.span.newest
@@ -92,28 +112,11 @@ impl Verification {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::{FindingKind, Weight};
     use super::*;
 
     fn verdict(findings: &[(FindingKind, Weight)]) -> Verdict {
         let findings = findings.iter().map(|&(kind, weight)| Finding::new(kind, weight, "it is so")).collect();
-        let span = RevisionSpan { oldest: Revision(1), newest: Revision(9), compacted: None };
-        let nothing = Verification {
-            name: "a.db".to_owned(),
-            kind: SourceKind::Db,
-            span,
-            written: None,
-            age: None,
-            keys: 1,
-            bytes: 1,
-            cluster_id: None,
-            hash_kv: None,
-            log: None,
-            findings: Vec::new(),
-            checked: Vec::new(),
-            not_checked: Vec::new(),
-        };
-        nothing.with(Part { findings, ..Part::default() }).verdict()
+        Verification::unreadable("a.db", "").with(Part { findings, ..Part::default() }).verdict()
     }
 
     #[test]
