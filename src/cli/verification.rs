@@ -1,6 +1,5 @@
 //! `verify`: opens each source by itself, asks it, and ranks several.
 
-use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -53,7 +52,7 @@ pub(super) async fn verify(global: &GlobalArgs, asked: &Asked<'_>, out: &mut Out
         ..VerifyAsked::default()
     };
     if let Some(path) = asked.against {
-        let before = open(&of_one(global, path)?).await?;
+        let before = open(&of_one(global, path)).await?;
         question.against = Some((path.to_owned(), before.holdings().await?));
     }
     let mut all = Vec::new();
@@ -83,16 +82,12 @@ fn sources(global: &GlobalArgs, files: &[String]) -> Result<Vec<GlobalArgs>> {
     if !global.files.is_empty() && !global.files_of_environment {
         return Err(Error::new("verify FILE takes no -f").hint("name the files alone; -f several times reads them as one history"));
     }
-    files.iter().map(|path| of_one(global, path)).collect()
+    Ok(files.iter().map(|path| of_one(global, path)).collect())
 }
 
 /// The flags of one file, which is read whole whatever is known of it.
-fn of_one(global: &GlobalArgs, path: &str) -> Result<GlobalArgs> {
-    let file = path.split("::").next().unwrap_or(path);
-    if path != "-" && !Path::new(path).exists() && !Path::new(file).exists() {
-        return Err(Error::new(format!("no file {path}")).hint("name a snapshot, a data dir, a recording or an archive of these"));
-    }
-    Ok(GlobalArgs { files: vec![path.to_owned()], files_of_environment: false, no_cache: true, ..global.clone() })
+fn of_one(global: &GlobalArgs, path: &str) -> GlobalArgs {
+    GlobalArgs { files: vec![path.to_owned()], files_of_environment: false, no_cache: true, ..global.clone() }
 }
 
 /// Verifies one source. A file of which nothing can be read is bad.

@@ -18,7 +18,7 @@ use ketcd_kube::Release;
 /// and what was not checked. Reads every page, the checksum, a member's log, and every value of every key; finds what no API server would have
 /// written, references that lead nowhere, and counters that are wrong. HashKV is the number that etcd itself gives, for comparison with a running
 /// member. Findings are evidence with a weight, not accusations; those that weigh little leave the verdict GOOD. Several files, such as the members'
-/// data dirs after a disaster, are ranked: the best to restore from comes first. A GB takes about as long as reading it twice; --sample reads a part.
+/// data dirs after a disaster, are ranked: the best to restore from comes first. A large file takes time, as all of it is read; --sample reads the values of a part.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Whether a backup is good\n\
@@ -28,7 +28,7 @@ ketcd verify snapshot.db --against yesterday.db -o metrics")]
 pub(crate) struct VerifyArgs {
     /// The files: snapshots, data dirs, recordings, or what else -f takes. Default: what -f names, or the live etcd.
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
-    files: Vec<String>,
+    paths: Vec<String>,
     /// How old the newest write may be: `26h`.
     #[arg(long, value_name = "AGE", value_parser = age)]
     max_age: Option<Duration>,
@@ -36,16 +36,16 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     against: Option<String>,
     /// How many objects of a namespace or kind may have gone since the earlier backup.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent, requires = "against")]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", default_value = "20%", value_parser = percent, requires = "against")]
     keys_within: u8,
     /// The release of Kubernetes that an upgrade goes to: say what it does not serve or read.
     #[arg(long, value_name = "1.NN")]
     target: Option<Release>,
     /// Read the values of each 16th key only.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     sample: bool,
     /// The time to count ages to, in RFC 3339. Default: now.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, hide_short_help = true, value_name = "TIME")]
     now: Option<jiff::Timestamp>,
 }
 
@@ -58,7 +58,7 @@ impl Run for VerifyArgs {
         /// Of so many keys one is read where a part is asked for.
         const SAMPLE: usize = 16;
         let asked = Asked {
-            files: &self.files,
+            files: &self.paths,
             against: self.against.as_deref(),
             max_age: self.max_age,
             keys_within: self.keys_within,

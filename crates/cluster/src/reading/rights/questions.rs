@@ -88,7 +88,7 @@ const TRIAGE: Right = Right {
     also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
 const EVERYTHING: Right = Right {
-    commands: "`ls` alone, `encryption`, `usage`, `export`, `serve`, `report`, `diff --rev` and `history --all`",
+    commands: "`ls` alone, `encryption`, `usage`, `export`, `serve`, `report`, `verify`, `diff --rev` and `history --all`",
     needs: "all keys",
     also: "",
 };

@@ -51,6 +51,8 @@ struct Trouble {
 #[derive(Default)]
 pub(super) struct Unreadable {
     keys: BTreeMap<Bytes, Trouble>,
+    /// How many versions are another program's.
+    foreign: usize,
     /// How many versions are sealed, by provider.
     sealed: BTreeMap<String, usize>,
 }
@@ -60,7 +62,7 @@ impl Unreadable {
     pub(super) fn see(&mut self, read: Read, source: &dyn Source) {
         let Read { key, revision, version, value } = read;
         match value {
-            Value::Foreign => {}
+            Value::Foreign => self.foreign += 1,
             Value::Sealed(by) => *self.sealed.entry(by).or_default() += 1,
             Value::Good | Value::Deleted => {
                 if let Some(trouble) = self.keys.get_mut(&key) {
@@ -77,9 +79,18 @@ impl Unreadable {
         }
     }
 
+    /// Whether every value of the API server's was read.
+    pub(super) fn all_decode(&self) -> bool {
+        self.keys.is_empty() && self.sealed.is_empty()
+    }
+
     /// Says what was found.
     pub(super) fn finish(self) -> Part {
         let mut part = Part::default();
+        if self.foreign > 0 {
+            let values = if self.foreign == 1 { "1 value" } else { &format!("{} values", self.foreign) };
+            part.not_checked.push(format!("{values} outside of the API server's keys"));
+        }
         for (by, count) in &self.sealed {
             let values = if *count == 1 { "1 value" } else { &format!("{count} values") };
             part.not_checked.push(format!("{values} sealed by {by}, whose keys are not given (--encryption-config FILE)"));
