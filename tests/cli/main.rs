@@ -41,6 +41,7 @@ mod suggested;
 mod terminal;
 mod triage;
 mod untrue_server;
+mod verify;
 mod what_if;
 mod whole;
 mod window;
