@@ -33,6 +33,8 @@ pub(super) struct Pass<'c> {
     pub creations: Creations,
     /// How many changes were looked at.
     pub changes: usize,
+    /// Whether some are as an API server returned them.
+    pub has_served: bool,
     /// The newest version of each key.
     newest: HashMap<Bytes, Before>,
 }
@@ -41,6 +43,8 @@ pub(super) struct Pass<'c> {
 enum Seen {
     Change(Box<Event>, Option<Stored>),
     Gap,
+    /// A change as an API server returned it.
+    Served,
     Nothing,
 }
 
@@ -54,7 +58,7 @@ impl<'c> Pass<'c> {
         every: usize,
     ) -> Self {
         let (found, creations, newest) = (Found::default(), Creations::default(), HashMap::new());
-        Self { facts, source, prefix, kinds, rules, every, found, creations, changes: 0, newest }
+        Self { facts, source, prefix, kinds, rules, every, found, creations, changes: 0, has_served: false, newest }
     }
 
     /// Reads the history, then what is there without one.
@@ -71,10 +75,11 @@ impl<'c> Pass<'c> {
                 Seen::Change(event, stored) => self.change(*event, stored),
                 // What was known before may have changed in it.
                 Seen::Gap => self.newest.values_mut().for_each(|before| before.is_exact = false),
+                Seen::Served => self.has_served = true,
                 Seen::Nothing => {}
             }
         }
-        if !self.source.reads_before() {
+        if !self.source.reads_before() && !self.has_served {
             self.read_state().await?;
         }
         for rule in &mut self.rules {
@@ -140,6 +145,9 @@ fn read(reader: &Reader, every: usize, item: WatchItem) -> Seen {
             let is_put = event.kind == EventKind::Put;
             let stored = is_put.then(|| reader.read(&event.key_value.key, &event.key_value.value));
             Seen::Change(Box::new(event), stored)
+        }
+        WatchItem::Event(event) if !matches!(event.origin, Origin::FreePage | Origin::OldValue) && !shows_stored_bytes(event.origin) => {
+            Seen::Served
         }
         WatchItem::Gap { .. } => Seen::Gap,
         _ => Seen::Nothing,

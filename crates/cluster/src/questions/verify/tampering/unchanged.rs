@@ -29,7 +29,7 @@ impl Rule for Unchanged {
         }
         if let Some(fact) = is_same(change, facts) {
             let says = "what was stored was written again; API servers leave such a write out";
-            found.add(Evidence::new(change.revision(), change.key(), Weight::High, says).because(fact));
+            found.add(Evidence::new(change.revision(), change.key(), Weight::High, says).because(fact).of_copies());
         }
     }
 }

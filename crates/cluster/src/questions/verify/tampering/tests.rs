@@ -1,1 +1,0 @@
-//! The rules on made-up stores.
