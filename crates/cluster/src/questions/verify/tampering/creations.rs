@@ -22,13 +22,13 @@ const TOLERANCE: i64 = 120;
 /// Fewer creations show no order.
 const MIN_CREATIONS: usize = 20;
 
-/// So many creations in a row that are off, in themselves in order, show a clock that was set.
+/// How many creations in a row that are off, in themselves in order, show a clock that was set.
 const MIN_JUMP: usize = 10;
 
-/// So many creations by ascending keys show a copy.
+/// How many creations by ascending keys show a copy.
 const MIN_ASCENDING: usize = 30;
 
-/// One in so many creations that are off shows a copy, where there are [`MIN_JUMP`].
+/// A copy is shown where one in this number of creations is off, and [`MIN_JUMP`] in all.
 const CREATIONS_PER_STRAY: usize = 5;
 
 /// A creation.

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use ketcd_kube::KeyResource;
 use ketcd_store::Revision;
 
 use super::super::finding::Weight;
@@ -27,7 +26,7 @@ const NEIGHBOURS: usize = 50;
 /// More of them in JSON are the store's own.
 const MAX_IN_JSON: usize = 5;
 
-/// So many before it must be in protobuf, and one behind it.
+/// How many before it must be in protobuf; behind it one must be.
 const MIN_BEFORE: usize = 3;
 
 /// What API servers store as JSON, with another kind's encoding around them.
@@ -52,8 +51,9 @@ pub(super) struct Encodings {
 
 impl Rule for Encodings {
     fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
-        let Some(kind) = change.own_kind().filter(|kind| !ALWAYS_JSON.contains(&&*kind.group)) else { return };
-        debug_assert!(matches!(change.path().map(|path| path.resource), Some(KeyResource::Known(known)) if known.kind == kind.kind));
+        if change.own_kind().is_none_or(|kind| ALWAYS_JSON.contains(&&*kind.group)) {
+            return;
+        }
         let Some(stored) = change.stored else { return };
         let is_json = match stored.encoding {
             Encoding::Protobuf => false,

@@ -1,6 +1,6 @@
 //! Keys of no API server.
 //!
-//! Others may share an etcd, so that keys of another program are no sign by themselves: each group is counted once. Only a few keys that were written once,
+//! Others may share an etcd, so that keys of another program are not a sign by themselves: each group is counted once. Only a few keys that were written once,
 //! late, by no program that is known, in no form of an object, are named, with little weight. Exempt are the empty key, under which
 //! `etcdutl snapshot restore --bump-revision` leaves a record (etcd v3.7, `etcdutl/snapshot/v3_snapshot.go`), and the keys of other clusters that share the
 //! etcd under a prefix of their own.
@@ -22,7 +22,7 @@ use super::stored::Encoding;
 /// More keys under one beginning are a program's.
 const MAX_STRAYS: usize = 3;
 
-/// A key is late that was created in the last of so many parts of the history.
+/// Into how many parts the history is cut; a key is late that was created in the last one.
 const PARTS: i64 = 4;
 
 /// Keys that begin alike.

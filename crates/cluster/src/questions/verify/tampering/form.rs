@@ -12,14 +12,13 @@ use ketcd_store::{EventKind, Revision};
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::json_form::JsonForm;
 use super::rule::{Facts, Rule};
 use super::stored::Encoding;
 
-/// So many values in JSON show how the writers of a store end theirs.
+/// How many values in JSON show how the writers of a store end theirs.
 const MIN_ENDED: usize = 10;
 
-/// Of how many values one may lack its line feed.
+/// A value without its line feed counts where this number of others has it.
 const ENDED_PER_UNENDED: usize = 10;
 
 /// Looks at the form of each value.
@@ -58,7 +57,6 @@ impl Rule for Form {
     }
 
     fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
-        debug_assert!(JsonForm::OF_API_SERVERS.ends_line);
         if self.ended < MIN_ENDED.max(self.unended.len() * ENDED_PER_UNENDED) {
             return;
         }

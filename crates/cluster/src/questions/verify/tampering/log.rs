@@ -29,7 +29,7 @@ use super::rule::{Facts, Rule};
 /// The last release whose API servers delete without a compare.
 const UNCONDITIONAL_UNTIL: u16 = 14;
 
-/// So many calls of others, and as many as API servers', make a log a copy's.
+/// A log is a copy's with this number of calls of others, if API servers' are not more.
 const MIN_FOREIGN: usize = 20;
 
 /// More keys of one call are not named.
@@ -66,7 +66,7 @@ impl Calls {
     }
 
     /// The same of calls with their indexes and the revisions that they made.
-    fn of_calls(all: impl Iterator<Item = (u64, Option<Revision>, Call)>, prefix: &str, release: Release) -> Self {
+    pub(super) fn of_calls(all: impl Iterator<Item = (u64, Option<Revision>, Call)>, prefix: &str, release: Release) -> Self {
         let (mut calls, mut lawful) = (Self::default(), 0);
         for (index, revision, call) in all {
             let Some((says, key)) = odd(&call, release) else {
@@ -142,7 +142,7 @@ fn recipe(change: &Change<'_>) -> Option<String> {
     Some(format!("a known recipe: etcdctl del {what}"))
 }
 
-/// Why a call is no API server's, and the key that it names, where that is one.
+/// Why a call is not one of an API server, and the key that it names, where that is one.
 fn odd(call: &Call, release: Release) -> Option<(&'static str, Option<Bytes>)> {
     match call {
         Call::Put(put) => {

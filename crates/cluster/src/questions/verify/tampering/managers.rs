@@ -34,7 +34,7 @@ const WRITTEN_BY_USERS: [(&str, &str, &[&str]); 5] = [
     ("clusterrolebindings", "rbac.authorization.k8s.io", &["subjects"]),
 ];
 
-/// So many seconds after the newest entry a write is one of its own.
+/// Seconds after the newest entry from which a write is not one of its own.
 const SETTLED: f64 = 60.0;
 
 /// Kinds that change what is written: kind, the list of rules, and what a rule's resources are called.

@@ -27,7 +27,7 @@ pub(super) struct Pass<'c> {
     pub prefix: &'c str,
     pub kinds: &'c Kinds,
     pub rules: Vec<Box<dyn Rule>>,
-    /// Looks at one of so many keys.
+    /// Looks at one key in this number.
     pub every: usize,
     pub found: Found,
     pub creations: Creations,

@@ -19,10 +19,10 @@ use super::evidence::{Evidence, Found};
 use super::rule::{Facts, Rule};
 use super::stored::Encoding;
 
-/// So many writes on each side of one in plaintext must be sealed.
+/// How many writes on each side of one in plaintext must be sealed.
 const NEIGHBOURS: usize = 3;
 
-/// Where nothing of the resource follows, so many before it.
+/// How many before it, where nothing of the resource follows.
 const MIN_SEALED: usize = 10;
 
 /// A write in plaintext.

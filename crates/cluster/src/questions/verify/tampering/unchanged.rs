@@ -42,7 +42,7 @@ fn is_same(change: &Change<'_>, facts: &Facts<'_>) -> Option<String> {
         return is_same.then(|| format!("its {} bytes are those of revision {}", now.length, before.version.mod_revision));
     }
     match (&before.stored.encoding, &now.encoding) {
-        // Of a plugin the data key decides, which changes with each start.
+        // A plugin seals with a data key, which changes with each start.
         (Encoding::Sealed { scheme, .. }, _) if scheme.is_kms() => None,
         (Encoding::Sealed { .. }, Encoding::Sealed { .. }) if before.stored.encoding == now.encoding => {
             let open = |value: &[u8]| facts.reader.opened(change.key(), value);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use ketcd_store::load::Limits;
+use ketcd_store::load::{AuditLogs, Limits};
 use ketcd_testing::testdata;
 
 use super::super::super::asked::VerifyAsked;
@@ -80,4 +80,20 @@ async fn what_the_data_shows_is_found_in_a_database_alone() {
 #[tokio::test]
 async fn all_that_was_written_past_the_api_server_is_found_in_a_members_log() {
     is_found("tampered/member.tar.zst", |_| true).await;
+}
+
+/// Five writes were made past the API server: the log knows none of them, and two leave no sign in the data.
+#[tokio::test]
+async fn what_no_request_made_is_found_with_audit_logs() {
+    let path = |name: &str| testdata::path(&format!("audit/{name}")).to_str().unwrap().to_owned();
+    let found = AuditLogs::among(&[path("snapshot.db.zst"), path("full.jsonl.zst")], &Limits::default()).unwrap();
+    let files = crate::files::open(&found.others, &Limits::default()).unwrap();
+    let mut cluster = Cluster::open(files.source, Options::default()).await.unwrap();
+    cluster.set_audit_logs(found.logs);
+    let authors = String::from_utf8(testdata::read("audit/authors.jsonl.zst")).unwrap();
+    let rows = authors.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let bypasses: Vec<i64> = rows.filter(|row| !row["bypass"].is_null()).map(|row| row["revision"].as_i64().unwrap()).collect();
+    let part = findings(&cluster, &VerifyAsked::default()).await.unwrap();
+    let found: Vec<i64> = part.findings.iter().map(|finding| finding.revision.unwrap().0).collect();
+    assert_eq!((found.len(), &found), (5, &bypasses));
 }

@@ -67,6 +67,39 @@ async fn webhooks_change_what_nobody_manages() {
     store.is_clean().await;
 }
 
+/// apiserver v0.37, `pkg/storage/etcd3/store.go`: stale ciphertext is written again, with equal content and other bytes.
+#[tokio::test]
+async fn storage_migration_seals_anew() {
+    let key = "/registry/secrets/default/s";
+    let mut store = Store::new();
+    store.put(key, "k8s:enc:aescbc:v1:key1:one ciphertext");
+    store.put(key, "k8s:enc:aescbc:v1:key2:another ciphertext");
+    store.put(key, "k8s:enc:secretbox:v1:key3:and another one");
+    store.is_clean().await;
+    let revision = store.put(key, "k8s:enc:secretbox:v1:key3:and another one");
+    assert_eq!(store.found().await, [(revision, Weight::High)], "no seal is renewed");
+}
+
+/// kubernetes v1.37, `pkg/features/kube_features.go`, `DisableAllocatorDualWrite`: nobody writes the range of addresses any more.
+#[tokio::test]
+async fn the_range_of_addresses_is_frozen() {
+    let mut store = Store::new();
+    let range = json!({"apiVersion": "v1", "kind": "RangeAllocation", "metadata": {}, "range": "10.0.0.0/24", "data": ""});
+    store.write("/registry/ranges/serviceips", &range);
+    let address = json!({"spec": {"clusterIP": "10.0.0.9", "ports": [{"port": 80}]}});
+    store.create("/registry/services/specs/default/web", &with(&object("v1", "Service", "default", "web"), &address));
+    store.is_clean().await;
+}
+
+/// oauth-apiserver, `pkg/oauth/apiserver/registry/oauthaccesstoken/etcd/etcd.go`, `TTLFunc`; the kinds of aggregated API servers are theirs.
+#[tokio::test]
+async fn aggregated_kinds_may_expire() {
+    let mut store = Store::new();
+    store.put_leased("/openshift.io/oauth/accesstokens/sha256~a", "{\"kind\":\"OAuthAccessToken\"}\n", 7);
+    store.put_leased("/registry/sessions.example.com/tokens/a", "{\"kind\":\"Token\",\"metadata\":{\"name\":\"a\"}}\n", 7);
+    store.is_clean().await;
+}
+
 /// Other programs share the etcd: k3s's keys, Calico's, and those of a program that nobody knows.
 #[tokio::test]
 async fn keys_of_other_programs_are_no_sign() {

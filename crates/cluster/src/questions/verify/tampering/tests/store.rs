@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use ketcd_kube::Release;
+use ketcd_store::Source;
 use ketcd_store::load::{self, Limits};
 use ketcd_testing::etcd_file::Record;
 use ketcd_testing::snapshot;
@@ -103,8 +104,8 @@ impl Store {
         }
     }
 
-    /// What is found in it.
-    pub(super) async fn findings(&self) -> Vec<Finding> {
+    /// A source of it.
+    pub(super) fn source(&self) -> Box<dyn Source> {
         let records = self.0.iter().zip(2..).map(|(write, mod_revision)| Record {
             key: write.key.as_bytes(),
             value: write.value.as_deref(),
@@ -115,8 +116,12 @@ impl Store {
             lease: write.lease,
         });
         let database = snapshot::database(&records.collect::<Vec<_>>(), self.next() - 1, None, false);
-        let source = load::open_bytes("store.db", database.into(), &Limits::default(), &|_| None).unwrap();
-        let cluster = Cluster::open(source, Options::default()).await.unwrap();
+        load::open_bytes("store.db", database.into(), &Limits::default(), &|_| None).unwrap()
+    }
+
+    /// What is found in it.
+    pub(super) async fn findings(&self) -> Vec<Finding> {
+        let cluster = Cluster::open(self.source(), Options::default()).await.unwrap();
         let part = findings(&cluster, &VerifyAsked::default()).await.unwrap();
         assert!(part.findings.iter().all(|finding| finding.kind == FindingKind::Tampering && finding.key.is_some()));
         part.findings
