@@ -11,6 +11,9 @@ pub trait MemberLog: Send + Sync {
 
     /// Returns the calls of all entries that can be read, by ascending index. Each is decoded when it is asked for.
     fn calls(&self) -> Box<dyn Iterator<Item = LoggedCall> + Send + '_>;
+
+    /// Returns how many entries write keys of etcd's old API, version 2, which etcd 3.6 and later do not have.
+    fn old_api_writes(&self) -> usize;
 }
 
 /// How far a member's log and its database reach.

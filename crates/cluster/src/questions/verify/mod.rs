@@ -34,14 +34,16 @@ impl Cluster {
     pub async fn verify(&self, asked: &VerifyAsked) -> Result<Verification> {
         let status = self.source.status().await?;
         let span = self.readable_span().await?;
-        let log = self.source.facts().log.map(|log| log.state());
         let mut all = file::check(&*self.source, &status);
-        log.into_iter().for_each(|state| all.add(file::log::check(state)));
+        let log = self.source.facts().log;
+        log.into_iter().for_each(|log| all.add(file::log::check(log.state(), log.old_api_writes())));
+        let log = log.map(|log| log.state());
         let Contents { part, keys, hash_kv } = contents::check(self, asked, &status, span).await?;
         all.add(part);
         let written = Written::of(self, span).await?;
         all.add(store_health::check(&status, span, written, asked));
         all.add(store_health::encryption(self, asked).await?);
+        all.add(store_health::members(self, &status).await);
         if asked.sample_every.is_none() {
             all.add(tampering::findings(self, asked).await?);
             all.add(references::check(self, span.newest).await?);

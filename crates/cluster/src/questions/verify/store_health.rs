@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
-use ketcd_store::{RevisionSpan, SourceKind, SourceStatus};
+use ketcd_store::{MemberHash, RevisionSpan, SourceKind, SourceStatus};
 
 use super::asked::VerifyAsked;
 use super::finding::{Finding, FindingKind, Weight};
@@ -97,6 +97,26 @@ fn hours(duration: Duration) -> String {
         (hours, 0) => format!("{hours} h"),
         (hours, minutes) => format!("{hours} h {minutes} min"),
     }
+}
+
+/// Returns whether the members of a running etcd hold the same data, by their own hashes.
+pub(super) async fn members(cluster: &Cluster, status: &SourceStatus) -> Part {
+    let mut part = Part::default();
+    let Some(hashes) = cluster.source.hashes(status).await else { return part };
+    part.not_checked.extend(hashes.left_out.iter().map(|why| format!("whether all members hold the same: {why}")));
+    let compacted = hashes.members.iter().map(|member| member.compacted).max();
+    let comparable: Vec<&MemberHash> = hashes.members.iter().filter(|member| Some(member.compacted) == compacted).collect();
+    let [first, others @ ..] = &comparable[..] else { return part };
+    if others.iter().all(|other| other.hash == first.hash) {
+        part.checked
+            .extend((!others.is_empty()).then(|| format!("{} members hold the same at revision {}", comparable.len(), hashes.revision)));
+    } else {
+        let says = format!("the members hold different data at revision {}: ketcd diff --members names the keys", hashes.revision);
+        let finding = Finding::new(FindingKind::Member, Weight::High, says);
+        part.findings
+            .push(comparable.iter().fold(finding, |finding, member| finding.because(format!("{} has {}", member.endpoint, member.hash))));
+    }
+    part
 }
 
 /// Returns where values are not sealed as the configuration says.

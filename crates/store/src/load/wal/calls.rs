@@ -4,13 +4,14 @@ use std::fmt;
 
 use super::entry::Entry;
 use super::log::Log;
-use super::request::{Request, range};
+use super::request::{Request, range, writes_old_keys};
 use crate::member_log::{
     Call, CalledCompare, CalledOperation, CalledPut, CalledTxn, CompareRelation, CompareTarget, LogState, LoggedCall, MemberLog,
 };
 use crate::proto::etcdserverpb::compare::{CompareResult, CompareTarget as Target, TargetUnion};
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{Compare, PutRequest, RequestOp, TxnRequest};
+use crate::proto::raftpb::EntryType;
 use crate::{KeyRange, Revision};
 
 /// A log whose entries are kept as they lie in its files.
@@ -55,6 +56,10 @@ impl MemberLog for KeptLog {
             is_committed: *index <= self.certain,
             call: Request::of_entry(entry).map_or(Call::Unreadable, called),
         }))
+    }
+
+    fn old_api_writes(&self) -> usize {
+        self.entries.iter().filter(|(_, entry)| entry.kind == EntryType::EntryNormal as i32 && writes_old_keys(&entry.data)).count()
     }
 }
 

@@ -111,6 +111,15 @@ fn is_of_old_api(data: &Bytes) -> bool {
     pb::Request::decode(data.clone()).is_ok_and(|request| is_method(&request.method))
 }
 
+/// Whether the data are a write of a key of the old API (etcd v3.5.21, `server/etcdserver/server.go`, `StoreKeysPrefix`); what members publish of
+/// themselves lies elsewhere.
+pub(super) fn writes_old_keys(data: &Bytes) -> bool {
+    const KEYS: &str = "/1/";
+    let is_write = |method: &str| matches!(method, "PUT" | "POST" | "DELETE");
+    is_of_old_api(data)
+        && pb::Request::decode(data.clone()).is_ok_and(|request| is_write(&request.method) && request.path.starts_with(KEYS))
+}
+
 /// Whether all compares of a transaction, and of those within it, are of known targets.
 fn is_known(txn: &TxnRequest) -> bool {
     txn.compare.iter().all(|compare| CompareTarget::try_from(compare.target).is_ok())
