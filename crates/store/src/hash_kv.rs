@@ -1,9 +1,9 @@
 //! The hash that etcd's HashKV computes of a store, so that a file is compared with a running member by a number.
 //!
 //! Source: etcd v3.7.3, `server/storage/mvcc/hash.go` (`unsafeHashByRev`), `index.go` and `key_index.go` (`Keep`), `kvstore.go` (`hashByRev`). It is the
-//! CRC-32C of the bucket's name and of each pair of it, as bytes. Of the revisions up to the last compaction only those count that a compaction at the
-//! revision of the hash would keep, and not a deletion at the compacted revision itself: releases before 3.4.34 and 3.5.16 removed that one, later ones
-//! keep it, and all are to have one hash.
+//! CRC-32C of the bucket's name and of each pair of it, as bytes. A revision up to the last compaction counts
+//! only if a compaction at the revision of the hash would keep it, and never where it is the deletion at the compacted revision itself: releases before
+//! 3.4.34 and 3.5.16 removed that one, later ones keep it, and all are to have one hash.
 
 use std::collections::HashSet;
 
@@ -130,7 +130,7 @@ impl KeyValueHasher {
         !self.has_kept || !is_deletion && self.kept.contains(&(event.revision.0, event.key_value.key.clone()))
     }
 
-    /// Adds the records without a value that come before a revision. Of those up to the last compaction the newest alone is kept.
+    /// Adds the records without a value that come before a revision. Up to the last compaction the newest of them alone is kept.
     fn markers_before(&mut self, main: i64) {
         while let Some(marker) = self.markers.pop_if(|marker| *marker < main) {
             let is_replaced = !self.markers.is_empty();

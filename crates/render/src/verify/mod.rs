@@ -11,7 +11,7 @@ use super::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use super::visible::visible;
 use ketcd_cluster::verify::{self as answer, Finding, FindingKind, Verification, Weight};
 
-/// So many findings of a kind are shown, unless all are asked for.
+/// How many findings of a kind are shown, unless all are asked for.
 const SHOWN: usize = 10;
 
 /// Writes verifications, the best source first; `is_wide` shows every finding.

@@ -23,7 +23,7 @@ use crate::error::Result;
 /// More findings of a kind are counted and not named.
 const MOST: usize = 50;
 
-/// So many keys are named as examples.
+/// How many keys are named as examples.
 const EXAMPLES: usize = 3;
 
 /// Below the prefix, the objects whose references are followed.
@@ -97,7 +97,7 @@ async fn homeless(cluster: &Cluster, there: &HashSet<Bytes>) -> Result<BTreeMap<
     sorted.sort_unstable();
     for key in sorted {
         let Some(path) = RegistryKey::parse(prefix, key, kinds).object() else { continue };
-        // Of an unlisted resource it is not known what its segments are.
+        // What the segments of an unlisted resource are is not known.
         let KeyResource::Known(_) = path.resource else { continue };
         if let Some(namespace) = path.namespace.filter(|namespace| !namespaces.contains(namespace.as_bytes())) {
             count(found.entry(namespace.to_owned()).or_default(), key);

@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// API servers compact to what is five minutes old (k8s.io/apiserver v0.37.1, `pkg/storage/etcd3/compact.go` and `pkg/storage/storagebackend/config.go`,
-/// `DefaultCompactInterval`): two intervals are kept at most. A longer history shows that they have stopped, or are told not to.
+/// `DefaultCompactInterval`): two intervals are kept at most. A longer history shows that they have stopped, or never do.
 const KEPT_AT_MOST: Duration = Duration::from_secs(60 * 60);
 
 /// A database larger than this part of its quota needs a look, in percent.

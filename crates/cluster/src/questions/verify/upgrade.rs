@@ -20,7 +20,7 @@ use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::Result;
 
-/// So many managers are named.
+/// How many managers are named.
 const MANAGERS: usize = 5;
 
 /// What of an object is looked at.
@@ -53,7 +53,7 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision, target: Release
     let kinds = cluster.kinds().await?;
     let mut part = Part::default();
     for ((api_version, kind), group) in &seen.stored {
-        // Custom kinds are judged by their definitions.
+        // What is wrong with custom kinds, their definitions say.
         let Some(known) = kinds.of_object(api_version, kind).filter(|known| !known.is_custom()) else { continue };
         part.findings.extend(stored(api_version, known, group, &versions, target));
     }

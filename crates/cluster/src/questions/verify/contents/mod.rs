@@ -1,6 +1,6 @@
 //! The contents: every value of every key is decoded, and etcd's hash is computed on the way.
 //!
-//! Of a file every version that etcd still has is read; of a live etcd and of a state without history the newest ones alone. KEP-3926 lists the objects that
+//! Files are read with every version that etcd still has, a live etcd and a state without history with the newest ones alone. KEP-3926 lists the objects that
 //! an API server cannot read; this list has those of all kinds, since when, and the last version that could be read.
 
 mod unreadable;
@@ -98,7 +98,7 @@ impl Look {
         Ok(Self { prefix, kinds, decoder: cluster.decoder.clone(), keys: cluster.options.keys.clone() })
     }
 
-    /// Looks at one change; `None` for what is no change of etcd's own.
+    /// Looks at one change; `None` for what etcd itself no longer has.
     fn at(&self, item: WatchItem) -> Option<Read> {
         let WatchItem::Event(Event { revision, kind, key_value, origin, .. }) = item else { return None };
         // What was recovered is no longer in etcd.
