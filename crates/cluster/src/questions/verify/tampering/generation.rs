@@ -18,6 +18,7 @@ use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
 use super::rule::{Facts, Rule};
+use super::wire::spec;
 
 /// Kinds that count a generation whenever their spec changes: resource, group, and the first release that is known to do so.
 const COUNTING: [(&str, &str, u16); 13] = [
@@ -73,7 +74,8 @@ fn counts(kind: &Kind, release: Release) -> bool {
 /// The first member of the spec whose value became another one, in words.
 fn changed_spec(change: &Change<'_>, facts: &Facts<'_>) -> Option<String> {
     let before = change.value_before()?;
-    if before == change.version.value {
+    let is_same = spec(&before).is_some_and(|before| Some(before) == spec(&change.version.value));
+    if is_same || before == change.version.value {
         return None;
     }
     let (before, now) = (facts.reader.whole(change.key(), &before)?, facts.reader.whole(change.key(), &change.version.value)?);

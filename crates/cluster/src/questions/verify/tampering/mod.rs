@@ -53,6 +53,7 @@ mod stored;
 mod tests;
 mod unchanged;
 mod unreadable;
+mod wire;
 
 use super::asked::VerifyAsked;
 use super::part::Part;
