@@ -17,6 +17,7 @@ mod recorder;
 mod serving;
 mod session;
 mod system;
+mod verification;
 
 use std::process::ExitCode;
 

@@ -23,7 +23,7 @@ fn words_that_are_no_commands_lead_to_what_is_meant() {
         ("restore", "ketcd extract"),
         ("search", "ketcd grep"),
         ("find", "ketcd grep"),
-        ("verify", "ketcd status"),
+        ("fsck", "ketcd verify"),
         ("size", "ketcd usage"),
     ] {
         let output = ketcd().arg(word).output().unwrap();

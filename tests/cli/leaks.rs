@@ -220,12 +220,13 @@ fn calls(objects: &str) -> Vec<Call> {
                 ("record", "kubeconfig") => vec![vec!["record", "/dev/null/recording"]],
                 ("record", _) => vec![["record"].into_iter().chain(of_etcd[1..].iter().copied()).collect()],
                 ("extract", _) => vec![[&of_file[..], &["extract", "pod/b/a"]].concat()],
+                ("verify", "paths") => vec![vec!["verify"]],
                 _ => vec![[&of_file[..], &[name]].concat()],
             };
             for line in lines {
                 let reader = match (name, id) {
                     (_, "out" | "kubeconfig") | ("record", _) => Reader::Nobody,
-                    (_, "files") => Reader::Source,
+                    (_, "files") | ("verify", _) => Reader::Source,
                     ("what-if", "add" | "apply") => Reader::Manifests,
                     (_, "scheduler_config") => Reader::Scheduler,
                     (_, "cacert" | "cert") => Reader::Certificates,

@@ -42,6 +42,7 @@ mod suggested;
 mod terminal;
 mod triage;
 mod untrue_server;
+mod verify;
 mod what_if;
 mod whole;
 mod window;

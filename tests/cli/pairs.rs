@@ -31,6 +31,7 @@ const ASKED: &[(&str, &str)] = &[
     ("tree", "pods"),
     ("triage", "pods"),
     ("usage", ""),
+    ("verify", "--now 2026-11-20T22:30:00Z"),
     ("watch", "pods --from-rev 900"),
     ("what-if", "--restart deploy/web/tomcat"),
 ];

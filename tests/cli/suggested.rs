@@ -64,6 +64,7 @@ const ASKED: &[(&str, &[&str])] = &[
     ("tree", &["deploy -A", "deploy/tomcat", "pod/web/crahser"]),
     ("triage", &["", "-o wide", "-n web", "--rev 1000"]),
     ("usage", &[""]),
+    ("verify", &["--now 2026-11-20T22:30:00Z", "--target 1.37 --now 2026-11-20T22:30:00Z"]),
     ("watch", &["pod/ubuntu", "pod/web/crahser", "pods", "deploy/web/tomcat"]),
     ("what-if", &["", "--drain node2", "--drain node9", "--fit deploy/web/tomcat", "--delete pods", "--restart pod/web/crasher"]),
 ];

@@ -44,6 +44,30 @@ fn the_static_pod_runs_the_recorder_on_what_it_mounts() {
     assert!(container["volumeMounts"].as_array().unwrap().iter().all(|mount| volumes.contains(&&mount["name"])));
 }
 
+/// What a script verifies with: the flags behind the file, up to where the output goes.
+fn verifies(script: &str) {
+    let (_, line) = script.split_once("ketcd verify ").expect("it verifies");
+    let (line, _) = line.split_once(" > ").expect("it writes metrics");
+    let words = ["ketcd", "verify"].into_iter().chain(line.split(' ').map(|word| word.trim_matches('"')));
+    let matches = ketcd::command().try_get_matches_from(words).unwrap_or_else(|error| panic!("{error}"));
+    let (name, matches) = matches.subcommand().unwrap();
+    assert_eq!((name, matches.get_one::<String>("output").map(String::as_str)), ("verify", Some("metrics")));
+    assert!(matches.get_one::<std::time::Duration>("max_age").is_some());
+}
+
+#[test]
+fn backups_are_verified_every_night() {
+    let unit = read("ketcd-verify.service");
+    verifies(unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap());
+    assert!(read("ketcd-verify.timer").contains("\nOnCalendar=") && !unit.contains("[Install]"));
+    let job: Value = serde_saphyr::from_str(&read("ketcd-verify.yaml")).unwrap();
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    verifies(container["command"][2].as_str().unwrap());
+    let names = |list: &Value| list.as_array().unwrap().iter().map(|one| one["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(&container["volumeMounts"]), names(&pod["volumes"]));
+}
+
 /// The documents of the manifest that records through an API server, by their kinds.
 fn of_api_server(kind: &str) -> Value {
     let text = read("ketcd-record-api-server.yaml");

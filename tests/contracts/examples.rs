@@ -154,6 +154,20 @@ fn usages() {
 }
 
 #[test]
+fn verifications() {
+    for from in SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+        let (printed, _) = run(from, "verify --target 1.37 -o json", "");
+        let found = &documents("verify --target 1.37 -o json", "Verification", &printed)[0];
+        assert!(!matches!(from, From::Damaged) || found["verdict"] == "bad", "{found}");
+    }
+    let files = ["k136-story/snapshot.db.zst", "k136-story/member.tar.zst"]
+        .map(|file| root().join("testdata/captures").join(file).display().to_string());
+    let several = format!("verify {} -o json", files.join(" "));
+    let ranked = &documents(&several, "Ranking", &run(From::Nothing, &several, "").0)[0];
+    assert_eq!(ranked["sources"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn what_ifs() {
     for from in SOURCES.into_iter().chain([From::Objects]) {
         let (printed, _) = run(from, "what-if --each node -o json", "");

@@ -20,7 +20,7 @@ pub use options::{Options, ReleaseChoice};
 pub use problems::Problems;
 pub(crate) use questions::asked;
 pub use questions::asked::AskedKeys;
-pub use questions::{blame, census, configuration, describe, diff, explain, export, extract, grep, report, survey, triage, usage};
+pub use questions::{blame, census, configuration, describe, diff, explain, export, extract, grep, report, survey, triage, usage, verify};
 pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};
 pub use reading::other_requests::{OtherRequest, RequestScope};

@@ -45,6 +45,7 @@ pub mod tree;
 pub mod triage;
 pub mod usage;
 pub mod value;
+pub mod verify;
 pub mod visible;
 pub mod watch;
 pub mod what_if;

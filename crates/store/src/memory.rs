@@ -1,14 +1,14 @@
 //! A [`Source`] over a multi-version index held in memory, which every format of files is loaded into.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
 use super::{
-    At, Companion, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source,
-    SourceStatus, Until, VersionIndex, Want, WatchItem,
+    At, Companion, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, MemberLog, NoShortcuts, Result, Revision,
+    RevisionSpan, Source, SourceStatus, Until, VersionIndex, Want, WatchItem,
 };
 
 /// Files read into an index; nothing happens after it is made.
@@ -18,6 +18,8 @@ pub(crate) struct MemorySource {
     damage: Vec<String>,
     left_out: Vec<String>,
     companions: Vec<Companion>,
+    /// The log of the member whose files they are.
+    log: Option<Arc<dyn MemberLog>>,
     /// Whether it has every key of etcd.
     has_all_keys: bool,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
@@ -49,6 +51,7 @@ impl MemorySource {
             damage,
             left_out,
             companions: Vec::new(),
+            log: None,
             has_all_keys: true,
             late_damage: Box::new(late_damage),
             status: Box::new(status),
@@ -65,6 +68,11 @@ impl MemorySource {
     /// The same with the configuration that lies with the files.
     pub(super) fn with_companions(self, companions: Vec<Companion>) -> Self {
         Self { companions, ..self }
+    }
+
+    /// The same with the log of the member whose files they are.
+    pub(super) fn with_log(self, log: Option<Arc<dyn MemberLog>>) -> Self {
+        Self { log, ..self }
     }
 
     /// The same without a claim to hold every key.
@@ -109,6 +117,7 @@ impl Source for MemorySource {
             late_damage: Some(self),
             before: if is_one_moment { None } else { Some(self) },
             arrivals: None,
+            log: self.log.as_deref(),
             live: None,
         }
     }
@@ -171,6 +180,10 @@ impl LateDamage for MemorySource {
 }
 
 impl VersionIndex for MemorySource {
+    fn skipped(&self) -> Vec<(Revision, Revision)> {
+        self.versions.skipped().collect()
+    }
+
     fn before(&self, version: &KeyValue) -> Option<KeyValue> {
         match self.versions.before(&version.key, version.mod_revision)? {
             Ok(before) => Some(before),
@@ -186,8 +199,6 @@ impl VersionIndex for MemorySource {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use bytes::Bytes;
 
     use super::*;

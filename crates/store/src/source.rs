@@ -6,8 +6,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::{
-    Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision,
-    RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, MemberLog, Result,
+    Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
 };
 
 /// A read-only view of etcd's key space over a span of revisions.
@@ -51,6 +51,8 @@ pub struct Facts<'a> {
     pub before: Option<&'a dyn VersionIndex>,
     /// What recorders noted of when changes arrived; `None` where none was there.
     pub arrivals: Option<&'a dyn Arrivals>,
+    /// The log of the member whose data dir is read; `None` for anything else.
+    pub log: Option<&'a dyn MemberLog>,
     /// The running etcd that answers, alone or together with files; `None` if only files do, which nobody else waits for.
     pub live: Option<&'a dyn LiveEtcd>,
 }
@@ -76,6 +78,10 @@ pub trait LateDamage: Sync {
 pub trait VersionIndex: Sync {
     /// Returns the newest version of a key before this one or this deletion.
     fn before(&self, version: &KeyValue) -> Option<KeyValue>;
+
+    /// Returns the stretches of revisions that nothing ever had, both ends included, ascending. In a database of etcd each ends with the record without
+    /// a value that a restore with `--bump-revision` left.
+    fn skipped(&self) -> Vec<(Revision, Revision)>;
 }
 
 /// A running etcd, which other clients depend on: reading its history slows its own work.

@@ -49,6 +49,7 @@ pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
     ("tree", &[&["show_managed_fields"]]),
     ("triage", &[&["show_managed_fields"]]),
     ("usage", &[&["show_managed_fields"]]),
+    ("verify", &[MOMENT, NAMESPACES, &["release", "unknown", "show_managed_fields"]]),
     ("what-if", &[&["show_managed_fields"]]),
 ];
 

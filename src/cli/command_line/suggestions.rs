@@ -22,7 +22,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["restore", "recover", "undelete", "rollback"], "`ketcd extract` prints the manifests that bring objects back"),
     (&["backup", "snapshot", "save"], "`etcdctl snapshot save FILE` makes a snapshot, `ketcd record` keeps every change"),
     (&["search", "find"], "`ketcd grep` says which objects hold or ever held a text; a part of a name: --in names -l"),
-    (&["verify", "check", "validate", "fsck"], "`ketcd status` says whether a file is damaged and how new it is"),
+    (&["check", "validate", "fsck", "test", "integrity"], "`ketcd verify FILE` says whether a backup is good, and what was not checked"),
     (&["size", "du", "df", "space"], "`ketcd usage` shows what fills etcd"),
     (&["who", "audit"], "`ketcd history` and `ketcd blame` show who changed what; `-f` reads the audit log too"),
     (&["health", "problems", "issues", "doctor"], "`ketcd triage` shows what is broken, since when and why"),

@@ -2,16 +2,16 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::session::absence::note_nothing_of;
-use crate::cli::output::Format;
-use crate::cli::output::Output;
-use crate::cli::session::command::Ask;
-use crate::cli::input::selectors::SelectArgs;
-use crate::cli::session::Session;
 use crate::cli::input::history_window;
 use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::outcome::Result;
+use crate::cli::output::Format;
+use crate::cli::output::Output;
+use crate::cli::session::Session;
+use crate::cli::session::absence::note_nothing_of;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::grep::{GrepQuestion, Pattern, Place, Search};
 use ketcd_cluster::read::Keys;

@@ -26,6 +26,7 @@ mod timeline;
 mod tree;
 mod triage;
 mod usage;
+mod verify;
 mod watch;
 mod what_if;
 
@@ -100,6 +101,7 @@ commands! {
     }
     "Source" {
         Status(status::StatusArgs),
+        Verify(verify::VerifyArgs),
         Usage(usage::UsageArgs),
         Encryption(encryption::EncryptionArgs),
         Decode(decode::DecodeArgs),

@@ -69,6 +69,11 @@ impl Error {
         self.cause.as_ref().is_some_and(|cause| cause.is_compacted())
     }
 
+    /// Whether it says that a file is not what it was taken for, or damaged beyond reading.
+    pub(in crate::cli) fn is_damage(&self) -> bool {
+        matches!(self.cause.as_deref(), Some(ketcd_cluster::Error::Source(ketcd_store::Error::Format { .. })))
+    }
+
     /// Whether the reader of our output went away, which is no error.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         self.broken_pipe

@@ -47,6 +47,8 @@ pub(in crate::cli) enum Format {
     CustomColumnsFile(String),
     /// The bytes of one value, as they are stored.
     Raw,
+    /// Prometheus' text format.
+    Metrics,
 }
 
 impl Format {
@@ -82,6 +84,7 @@ impl Format {
             ("go-template-file" | "templatefile", Some(path)) => template_file(name, &path).map(Self::GoTemplate),
             ("custom-columns-file", Some(path)) => template_file(name, &path).map(Self::CustomColumnsFile),
             ("raw", None) => Ok(Self::Raw),
+            ("metrics", None) => Ok(Self::Metrics),
             (name, None) if WITH_VALUE.contains(&name) => {
                 Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
             }
@@ -99,7 +102,9 @@ impl Format {
         match self {
             Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name => Content::Text,
             Self::Json | Self::Ndjson | Self::JsonPathAsJson(_) => Content::Json,
-            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::CustomColumnsFile(_) | Self::Raw => Content::Raw,
+            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::CustomColumnsFile(_) | Self::Raw | Self::Metrics => {
+                Content::Raw
+            }
         }
     }
 
@@ -119,6 +124,7 @@ impl Format {
             Self::CustomColumnsFile(_) => "custom-columns-file",
             Self::GoTemplate(_) => "go-template",
             Self::Raw => "raw",
+            Self::Metrics => "metrics",
         };
         Error::new(format!("{command} has no output format {name}")).hint(format!("use one of {supported}"))
     }
@@ -126,7 +132,7 @@ impl Format {
 
 /// The error of a format that does not exist, with the one that is nearest, or all of them.
 fn unknown_format(text: &str, name: &str, with_value: &[&'static str]) -> Error {
-    const ALONE: [&str; 8] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw"];
+    const ALONE: [&str; 9] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw", "metrics"];
     let wrong = Error::new(format!("unknown output format {text:?}"));
     let lower = name.to_ascii_lowercase();
     let near = nearest(&lower, ALONE.iter().chain(with_value).map(|known| (*known, *known)));

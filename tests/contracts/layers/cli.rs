@@ -18,6 +18,7 @@ const ROOMS: &[&str] = &[
     "export",
     "extraction",
     "recorder",
+    "verification",
     "serving",
     "complete",
     "commands",

@@ -381,6 +381,7 @@ impl Source for ApiServer {
             late_damage: None,
             before: None,
             arrivals: None,
+            log: None,
             live: None,
         }
     }

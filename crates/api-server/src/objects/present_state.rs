@@ -191,6 +191,7 @@ impl Source for PresentState {
             late_damage: None,
             before: None,
             arrivals: None,
+            log: None,
             live: None,
         }
     }

@@ -15,3 +15,4 @@ mod seals;
 pub mod survey;
 pub mod triage;
 pub mod usage;
+pub mod verify;

@@ -21,6 +21,7 @@ pub mod timeline;
 pub mod tree;
 pub mod triage;
 pub mod usage;
+pub mod verify;
 pub mod watch;
 pub mod what_if;
 pub mod window;

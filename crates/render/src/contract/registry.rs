@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     blame, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, status, timeline, tree, triage, usage,
-    watch, what_if,
+    verify, watch, what_if,
 };
 use crate::explanation;
 
@@ -45,6 +45,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<tree::Trees>("tree", 1),
     Contract::new::<triage::Triage<'_>>("triage", 2),
     Contract::new::<usage::Usages<'_>>("usage", 2),
+    Contract::new::<verify::Verify<'_>>("verify", 1),
     Contract::new::<watch::Watched<'_>>("watch", 2),
     Contract::new::<what_if::WhatIfs<'_>>("what-if", 1),
 ];

@@ -20,3 +20,4 @@ mod words;
 pub use caveats::version_evidence;
 pub use pod_now::PodNow;
 pub use since::{Awaited, SinceRefusal};
+pub(crate) use words::grouped;

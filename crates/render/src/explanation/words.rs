@@ -12,7 +12,7 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 }
 
 /// `4,812`.
-pub(super) fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

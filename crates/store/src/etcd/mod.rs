@@ -80,6 +80,7 @@ impl Source for EtcdSource {
             late_damage: None,
             before: None,
             arrivals: None,
+            log: None,
             live: Some(self),
         }
     }

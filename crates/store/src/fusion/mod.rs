@@ -251,6 +251,7 @@ impl Source for Fused {
             late_damage: Some(self),
             before: None,
             arrivals: self.recordings().next().is_some().then_some(self as &dyn Arrivals),
+            log: None,
             live: self.live.as_ref().and_then(|live| live.source.facts().live),
         }
     }

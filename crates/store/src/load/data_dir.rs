@@ -2,13 +2,14 @@
 //! do alone.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::db_file::{self, DatabaseFacts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
 use super::problem::LoadProblem;
-use super::wal::{Log, LogChange, Request};
+use super::wal::{KeptLog, Log, LogChange, Request};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{KeyRange, Origin, Revision, RevisionSpan};
 
@@ -38,6 +39,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBui
 /// The same, of files that were opened.
 pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(DatabaseFacts, Option<u64>), LoadProblem> {
     let Parts { db, log } = parts;
+    let has_db = db.is_some();
     let is_live = db.as_ref().is_some_and(|db| db.live.is_some());
     let (layer, mut facts) = match db {
         Some(db) => read_db(db, builder)?,
@@ -79,10 +81,13 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
         before = of_run.end.map(|revision| (run.end(), revision));
         replayed.push(of_run);
     }
+    let revisions = replayed.iter().flat_map(|replayed| replayed.revisions.iter().copied()).collect();
     for replayed in replayed {
         add(builder, layer, replayed, &mut facts);
     }
-    Ok((facts, log.cluster_id))
+    let cluster_id = log.cluster_id;
+    facts.log = KeptLog::of(log, revisions, has_db.then_some(facts.consistent_index), certain).map(Arc::new);
+    Ok((facts, cluster_id))
 }
 
 /// Copies what the log's requests compare or leave as it is out of a database that is being written.

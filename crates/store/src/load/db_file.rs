@@ -8,7 +8,7 @@ use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
 use super::key_bucket::{KeyBucketReader, PageCopies};
 use super::mvcc::RevisionKey;
-use super::wal::ServerState;
+use super::wal::{KeptLog, ServerState};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Alarm, Member, PartGap, Revision, RevisionSpan};
 
@@ -51,6 +51,8 @@ pub(super) struct DatabaseFacts {
     pub layer: Option<usize>,
     /// The newest revision in pages that the tree does not reach, where it is newer than the tree's newest and no checksum vouches for it.
     pub newest_unreached: Option<i64>,
+    /// The log next to it.
+    pub log: Option<Arc<KeptLog>>,
     /// The file, where nobody wrote it when it was opened.
     pub at_rest: Option<AtRest>,
 }

@@ -8,7 +8,7 @@ use super::db_file;
 use super::objects::Objects;
 use crate::memory::MemorySource;
 use crate::versions::{Versions, VersionsBuilder};
-use crate::{Checksum, Companion, Error, Origin, Result, SourceKind, SourceStatus};
+use crate::{Checksum, Companion, Error, MemberLog, Origin, Result, SourceKind, SourceStatus};
 
 /// Makes a source of what was loaded.
 pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
@@ -37,6 +37,7 @@ pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> M
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let recoverable_old_value = versions.count(Origin::OldValue);
     let companions = loaded.iter().flat_map(|file| file.companions.iter().cloned()).collect();
+    let log = if let [file] = &loaded[..] { file.facts.log.clone() } else { None };
     let loaded = Arc::new(loaded);
     let of_checksums = Arc::clone(&loaded);
     let late_damage = move || {
@@ -44,7 +45,9 @@ pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> M
         of_checksums.iter().flat_map(of_file).collect()
     };
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
-    MemorySource::new(versions, damage, left_out, late_damage, status).with_companions(companions)
+    MemorySource::new(versions, damage, left_out, late_damage, status)
+        .with_companions(companions)
+        .with_log(log.map(|log| log as Arc<dyn MemberLog>))
 }
 
 /// One file, read into the index.

@@ -20,6 +20,8 @@ const CANDIDATES: usize = 5;
 #[derive(Default)]
 pub(super) struct Replayed {
     pub changes: Vec<LogChange>,
+    /// The index of each entry that is known to have made a revision, and the revision.
+    pub revisions: Vec<(u64, i64)>,
     /// Whether they begin with the store's first change, so that every revision of them can be read whole.
     pub from_the_start: bool,
     /// Where the database has a change that the log proves wrong: revision and sub-revision.
@@ -103,6 +105,7 @@ impl Replay<'_> {
             let applied = self.apply(&mut store, run, next);
             replayed.end = applied.problem.is_none().then_some(store.revision);
             replayed.changes.extend(applied.changes);
+            replayed.revisions.extend(applied.revisions);
             replayed.problems.extend(applied.problem);
             replayed.notes.extend(applied.note);
         } else if self.facts.span.is_none() {
@@ -136,7 +139,7 @@ impl Replay<'_> {
             .collect();
         // The end of a damaged database may be an earlier one than that of its last entry.
         let reached = reached.filter(|_| self.facts.damage.is_empty());
-        let Recovered { mut changes, undecided } = wal::recover(
+        let Recovered { mut changes, made, undecided } = wal::recover(
             &logged,
             &known,
             &LogBounds { begin, reached, after: &self.facts.around, value: &|found| self.builder.value(found) },
@@ -166,7 +169,10 @@ impl Replay<'_> {
         let mut replayed = LogComparison { same: comparison.same, differing: similar }.into_replayed();
         replayed.problems.extend(contradicted);
         replayed.notes = self.undecided(&undecided, first);
-        Replayed { changes, ..replayed }
+        let left: BTreeSet<i64> = changes.iter().map(|change| change.main).collect();
+        let made = made.into_iter().filter(|(_, revision)| left.contains(revision));
+        let revisions = made.map(|(place, revision)| (first.max(run.first) + place as u64, revision)).collect();
+        Replayed { changes, revisions, ..replayed }
     }
 
     /// Says which revisions are undecided; the entry `first` is the first of those recovered.
@@ -218,9 +224,10 @@ impl Replay<'_> {
         if !agrees {
             return self.replay_until_it_differs(run, applied, &comparison, newest);
         }
-        let Applied { changes, end, problem, note, .. } = applied;
+        let Applied { changes, revisions, end, problem, note } = applied;
         let replayed = comparison.into_replayed();
-        let mut replayed = Replayed { changes, from_the_start: true, end: problem.is_none().then_some(store.revision), ..replayed };
+        let mut replayed =
+            Replayed { changes, revisions, from_the_start: true, end: problem.is_none().then_some(store.revision), ..replayed };
         let is_undone = problem.is_some() && end <= last;
         replayed.problems.extend(problem);
         replayed.notes.extend(note);
@@ -258,12 +265,13 @@ impl Replay<'_> {
         });
         let (first, revision, entry) = agreed.ok_or_else(|| comparison.contradiction(newest))?;
         let changes: Vec<LogChange> = applied.changes.into_iter().filter(|change| change.main <= revision).collect();
+        let revisions = applied.revisions.into_iter().filter(|(_, made)| *made <= revision).collect();
         let problem = format!(
             "the log and the database agree up to revision {revision} and differ from revision {} on: what the log says of the time after \
              that is shown only where the database proves it",
             first.0
         );
-        let replayed = Replayed { changes, from_the_start: true, problems: vec![problem], ..Replayed::default() };
+        let replayed = Replayed { changes, revisions, from_the_start: true, problems: vec![problem], ..Replayed::default() };
         let rest = self.recover(run, entry + 1, self.facts.consistent_index.saturating_add(1), Some(revision), Some(newest));
         Ok(self.join(replayed, rest, run))
     }
@@ -272,6 +280,8 @@ impl Replay<'_> {
     fn join(&self, mut from_start: Replayed, rest: Replayed, run: &Run) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         let last = from_start.changes.last().map_or(1, |change| change.main);
+        let made = rest.revisions.into_iter().filter(|(_, revision)| *revision > last);
+        from_start.revisions.extend(made);
         from_start.changes.extend(rest.changes.into_iter().filter(|change| change.main > last));
         // Only a log without a hole answers for every revision.
         from_start.from_the_start = false;
@@ -283,6 +293,7 @@ impl Replay<'_> {
         let mut store = Store::at(&images, newest, self.around(run, next), self.alive().into_iter());
         let applied = self.apply(&mut store, run, next);
         from_start.changes.extend(applied.changes);
+        from_start.revisions.extend(applied.revisions);
         from_start.problems.extend(applied.problem);
         from_start.notes.extend(applied.note);
         from_start

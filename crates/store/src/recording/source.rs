@@ -244,6 +244,7 @@ impl Source for RecordingSource {
             late_damage: Some(self),
             before: None,
             arrivals: Some(self),
+            log: None,
             live: None,
         }
     }

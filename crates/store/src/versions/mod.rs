@@ -232,6 +232,11 @@ impl Versions {
             .map(move |gap| (Revision(gap.0.max(from.0)), Revision(gap.1.min(to.0))))
     }
 
+    /// The runs of revisions that hold no change, both ends included, ascending.
+    pub(super) fn skipped(&self) -> impl Iterator<Item = (Revision, Revision)> + '_ {
+        self.skipped.iter().map(|&(from, to)| (Revision(from), Revision(to)))
+    }
+
     fn key_count(&self) -> u32 {
         self.key_starts.len() as u32 - 1
     }

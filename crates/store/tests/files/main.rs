@@ -10,6 +10,7 @@ mod db;
 mod dqlite;
 mod fusion;
 mod gardener;
+mod hash_kv;
 mod kine;
 mod nights;
 mod objects;

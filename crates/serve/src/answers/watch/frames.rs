@@ -199,6 +199,7 @@ mod tests {
                 late_damage: None,
                 before: None,
                 arrivals: None,
+                log: None,
                 live: None,
             }
         }

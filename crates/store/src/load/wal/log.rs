@@ -27,8 +27,10 @@ pub(crate) struct Log {
     pub runs: Vec<Run>,
     /// The last index known to be committed.
     pub commit: u64,
+    /// Raft's term.
+    pub term: u64,
     /// The last entry that a snapshot stands for.
-    snapshot: u64,
+    pub snapshot: u64,
     /// The first entry that a snapshot stands for, of those that stand for any.
     first_snapshot: Option<u64>,
     /// The cluster's id.
@@ -200,7 +202,7 @@ impl Log {
         match record.r#type {
             METADATA => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
             ENTRY => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
-            STATE => self.commit = HardState::decode(record.data).ok()?.commit,
+            STATE => HardState { commit: self.commit, term: self.term, .. } = HardState::decode(record.data).ok()?,
             SNAPSHOT => {
                 let index = Snapshot::decode(record.data).ok()?.index;
                 self.snapshot = self.snapshot.max(index);

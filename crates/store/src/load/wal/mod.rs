@@ -5,6 +5,7 @@
 mod administration;
 mod align;
 mod auth;
+mod calls;
 mod candidate;
 mod entry;
 mod held;
@@ -18,6 +19,7 @@ mod server_state;
 mod tests;
 
 pub(super) use auth::Auth;
+pub(super) use calls::KeptLog;
 pub(super) use log::{Log, Run, is_name, looks_like_log};
 pub(super) use recover::{KnownPut, LogBounds, Logged, Recovered, UndecidedChange, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};

@@ -54,6 +54,8 @@ pub(crate) struct LogBounds<'a> {
 pub(crate) struct Recovered {
     /// The changes whose revision is certain, ascending. A version (and create revision) that is not known is 0.
     pub changes: Vec<LogChange>,
+    /// The places of the entries that made them, and their revisions.
+    pub made: Vec<(usize, i64)>,
     /// What more than one entry may have written, ascending.
     pub undecided: Vec<UndecidedChange>,
 }
@@ -78,7 +80,7 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBou
     let evidence = Evidence { candidates: &candidates, fixed, begin: frame.begin, reached: frame.reached };
     let alignment = evidence.align();
     let mut chains = Chains::new(known);
-    let mut found = Vec::new();
+    let (mut found, mut made) = (Vec::new(), Vec::new());
     for ((candidate, value), revision) in candidates.iter().zip(&puts).zip(&alignment.revisions) {
         let (Some(main), Some(key)) = (*revision, candidate.write.key()) else { continue };
         let Logged { image, file, .. } = log[candidate.entry];
@@ -91,6 +93,7 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBou
             _ => continue,
         };
         chains.add(key, main, kind, candidate.guard);
+        made.push((candidate.entry, main));
         found.push((key, LogChange { main, sub: 0, kind, key: location(key), version }));
     }
     let versions = chains.versions();
@@ -108,7 +111,7 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBou
         let entries = places.iter().map(|&place| candidates[place].entry).collect();
         Some(UndecidedChange { revision: open.revision, key: Location::of(image, file, key), entries, may_be_older: open.may_be_older })
     });
-    Recovered { changes, undecided: undecided.collect() }
+    Recovered { changes, made, undecided: undecided.collect() }
 }
 
 /// The value that a candidate puts, if it puts one key and leaves nothing of it to the version before.

@@ -97,7 +97,7 @@ fn kept_value(put: &PutRequest) -> Option<KeyRange> {
 }
 
 /// The keys from `key` to `end`: an empty end means `key` alone, a zero byte means no end.
-fn range(key: &[u8], end: &[u8]) -> KeyRange {
+pub(super) fn range(key: &[u8], end: &[u8]) -> KeyRange {
     match end {
         [] => KeyRange::key(key),
         [0] => KeyRange { start: key.to_vec(), end: None },
@@ -109,6 +109,15 @@ fn range(key: &[u8], end: &[u8]) -> KeyRange {
 fn is_of_old_api(data: &Bytes) -> bool {
     let is_method = |method: &str| matches!(method, "PUT" | "POST" | "DELETE" | "QGET" | "SYNC");
     pb::Request::decode(data.clone()).is_ok_and(|request| is_method(&request.method))
+}
+
+/// Whether the data are a write of a key of the old API (etcd v3.5.21, `server/etcdserver/server.go`, `StoreKeysPrefix`); what members publish of
+/// themselves lies elsewhere.
+pub(super) fn writes_old_keys(data: &Bytes) -> bool {
+    const KEYS: &str = "/1/";
+    let is_write = |method: &str| matches!(method, "PUT" | "POST" | "DELETE");
+    is_of_old_api(data)
+        && pb::Request::decode(data.clone()).is_ok_and(|request| is_write(&request.method) && request.path.starts_with(KEYS))
 }
 
 /// Whether all compares of a transaction, and of those within it, are of known targets.

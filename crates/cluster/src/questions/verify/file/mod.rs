@@ -1,0 +1,93 @@
+//! The file itself: its checksum, its pages, and what could not be read of it.
+
+pub(super) mod log;
+
+use ketcd_store::{Checksum, Source, SourceKind, SourceStatus};
+
+use super::finding::{Finding, FindingKind, Weight};
+use super::part::Part;
+
+/// What is said of a file without a checksum.
+const NO_CHECKSUM: &str = "no SHA-256 in it, a changed value cannot be noticed";
+
+/// Returns what reading the source's bytes brought up. It waits for checksums.
+pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
+    let mut part = Part::default();
+    let (damage, late) = (source.damage(), source.late_damage());
+    let fails = status.checksums.contains(&Checksum::Fails);
+    // The status names the same with or without the path of the file before it.
+    let is_of = |known: &[String], problem: &str| known.iter().any(|known| known.ends_with(problem));
+    for problem in &status.problems {
+        if source.is_shared() {
+            part.findings.push(Finding::new(FindingKind::Member, Weight::Medium, problem));
+        } else if !is_of(damage, problem) && !is_of(&late, problem) {
+            part.not_checked.push(problem.clone());
+        }
+    }
+    part.findings.extend(damage.iter().map(|problem| Finding::new(FindingKind::Damage, Weight::High, problem)));
+    for problem in late {
+        let kind = if fails && problem.contains("SHA-256") { FindingKind::Checksum } else { FindingKind::Damage };
+        part.findings.push(Finding::new(kind, Weight::High, problem));
+    }
+    part.findings.extend(status.gaps.iter().map(|gap| {
+        let says = format!("revisions {} to {} are missing between {} and {}", gap.from, gap.to, gap.after, gap.before);
+        Finding::new(FindingKind::Damage, Weight::Medium, says)
+    }));
+    let is_whole = part.findings.is_empty();
+    checksums(&status.checksums, &mut part);
+    if is_whole {
+        part.checked.extend(pages(status.kind).map(str::to_owned));
+    }
+    part.not_checked.extend(status.not_recorded.iter().map(|phrase| format!("not recorded: {phrase}")));
+    part
+}
+
+fn checksums(checksums: &[Checksum], part: &mut Part) {
+    let count = |wanted| checksums.iter().filter(|checksum| **checksum == wanted).count();
+    match (count(Checksum::Holds), checksums.len()) {
+        (_, 0) => {}
+        (1, 1) => part.checked.push("SHA-256 holds".to_owned()),
+        (0, _) => {}
+        (holds, all) => part.checked.push(format!("SHA-256 holds in {holds} of {all} files")),
+    }
+    match (count(Checksum::Absent), checksums.len()) {
+        (0, _) => {}
+        (1, 1) => part.not_checked.push(NO_CHECKSUM.to_owned()),
+        (absent, all) => part.not_checked.push(format!("no SHA-256 in {absent} of {all} files, a changed value cannot be noticed there")),
+    }
+    if count(Checksum::Kept) > 0 {
+        part.not_checked.push("the file was not read again: it is as it was when its index was made".to_owned());
+    }
+}
+
+/// What was read whole.
+fn pages(kind: SourceKind) -> Option<&'static str> {
+    match kind {
+        SourceKind::Db => Some("pages, tree and freelist are whole"),
+        SourceKind::DataDir => Some("pages, tree and log are whole"),
+        SourceKind::Kine => Some("pages and rows are whole"),
+        SourceKind::Recording => Some("its files are as its manifest says"),
+        SourceKind::Live | SourceKind::Objects | SourceKind::AuditLog => None,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_checksum_and_many_are_said_apart() {
+        let said = |of: &[Checksum]| {
+            let mut part = Part::default();
+            checksums(of, &mut part);
+            (part.checked.join("; "), part.not_checked.join("; "))
+        };
+        assert_eq!(said(&[]), (String::new(), String::new()));
+        assert_eq!(said(&[Checksum::Holds]), ("SHA-256 holds".to_owned(), String::new()));
+        assert_eq!(said(&[Checksum::Absent]), (String::new(), NO_CHECKSUM.to_owned()));
+        assert_eq!(said(&[Checksum::Holds, Checksum::Fails]), ("SHA-256 holds in 1 of 2 files".to_owned(), String::new()));
+        assert!(said(&[Checksum::Holds, Checksum::Absent]).1.starts_with("no SHA-256 in 1 of 2 files"));
+    }
+}

@@ -1,0 +1,77 @@
+//! `verify`: whether a backup is good, as one verdict with what was checked and what was not.
+
+mod asked;
+mod comparison;
+mod contents;
+mod file;
+mod finding;
+mod part;
+mod quotas;
+mod ranking;
+mod references;
+mod store_health;
+mod tampering;
+mod upgrade;
+mod verification;
+
+pub use asked::VerifyAsked;
+pub use comparison::{Holdings, KEYS_WITHIN};
+pub use finding::{Finding, FindingKind, Weight};
+pub use part::Part;
+pub use ranking::{lacks, rank};
+pub use verification::{Verdict, Verification};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use contents::Contents;
+use store_health::Written;
+
+impl Cluster {
+    /// Checks the source from its bytes to its contents.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn verify(&self, asked: &VerifyAsked) -> Result<Verification> {
+        let status = self.source.status().await?;
+        let span = self.readable_span().await?;
+        let mut all = file::check(&*self.source, &status);
+        let log = self.source.facts().log;
+        log.into_iter().for_each(|log| all.add(file::log::check(log.state(), log.old_api_writes())));
+        let log = log.map(|log| log.state());
+        let Contents { part, keys, hash_kv } = contents::check(self, asked, &status, span).await?;
+        all.add(part);
+        let written = Written::of(self, span).await?;
+        all.add(store_health::check(&status, span, written, asked));
+        all.add(store_health::encryption(self, asked).await?);
+        all.add(store_health::members(self, &status).await);
+        if asked.sample_every.is_none() {
+            all.add(tampering::findings(self, asked).await?);
+            all.add(references::check(self, span.newest).await?);
+            all.add(quotas::check(self, span.newest).await?);
+        } else {
+            all.not_checked.push("tampering, references and quotas: only a part is read".to_owned());
+        }
+        if let Some(target) = asked.target {
+            all.add(upgrade::check(self, span.newest, target).await?);
+        }
+        if let Some((name, before)) = &asked.against {
+            all.add(comparison::check(before, &self.holdings().await?, name, asked.keys_within));
+        }
+        let verification = Verification {
+            name: status.name.clone(),
+            kind: status.kind,
+            span,
+            written: written.newest,
+            age: written.age(asked.now),
+            keys,
+            bytes: status.file_bytes,
+            cluster_id: status.cluster_id.clone(),
+            hash_kv,
+            log,
+            findings: Vec::new(),
+            checked: Vec::new(),
+            not_checked: Vec::new(),
+        };
+        Ok(verification.with(all))
+    }
+}
