@@ -54,7 +54,7 @@ pub(super) async fn verify(global: &GlobalArgs, asked: &Asked<'_>, out: &mut Out
     };
     if let Some(path) = asked.against {
         let before = open(&of_one(global, path)).await?;
-        question.against = Some((path.to_owned(), before.holdings().await?));
+        question.against = Some((path.to_owned(), before.cluster.holdings().await?));
     }
     let mut all = Vec::new();
     for args in sources(global, asked.files)? {

@@ -2,7 +2,6 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::input::history_window;
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::selectors::SelectArgs;
 use crate::cli::outcome::Outcome;
