@@ -34,7 +34,7 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
 }
 
 /// Walks a history as the command does: the next versions are read while the last are applied. Attempts are explained if `explained` returns true for their number.
-fn walk(events: &[(ObjectKey, Event)], reader: &ObjectReader<'_>, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
+fn walk(events: &[(ObjectKey, Event)], reader: &ObjectReader, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
     let mut replay = Replay::new(scheduler(), true);
     let mut attempts: Vec<Attempt> = Vec::new();
     let taken: Result<(), std::convert::Infallible> = prefetch(

@@ -76,7 +76,7 @@ use super::secret;
 /// | [`showing_newer_fields`](Self::showing_newer_fields) | members that the release does not have are shown | they are left out, and are unknown fields |
 /// | [`for_stored_values`](Self::for_stored_values) | objects are shown as they are stored | as the API server returns them: in another version, with defaults |
 /// | [`with_schemas`](Self::with_schemas) | custom resources are read by their definition's schemas | they are shown as they are stored |
-/// | [`without_managed_fields`](Self::without_managed_fields) | `metadata.managedFields` is left out | it is shown, except in types |
+/// | [`without_managed_fields`](Self::without_managed_fields) | `metadata.managedFields` is left out | it is shown |
 /// | [`keeping_order`](Self::keeping_order) | members of JSON within a field keep their order in text | they are sorted |
 /// | [`showing_secrets`](Self::showing_secrets) | the values of Secrets are shown | they are masked |
 /// | [`with_key_ring`](Self::with_key_ring) | values sealed by encryption at rest are opened | they are opaque |
@@ -106,9 +106,6 @@ struct Part<'w> {
 }
 
 impl Part<'_> {
-    /// What types are read from.
-    const LEAN: Part<'static> = Part { is_lean: true, wanted: None };
-
     /// Leaves out what is not wanted.
     fn keep(self, object: &mut Value) {
         self.wanted.into_iter().for_each(|wanted| wanted.keep(object));
@@ -273,8 +270,7 @@ impl Decoder {
     }
 
     /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf. A type that borrows its
-    /// text does so from the value where it lies there as it is. `metadata.managedFields`, which no one reads from types and which is often half of an
-    /// object, is left out. The observer receives unknown fields only: a type may reject an object that is not broken.
+    /// text does so from the value where it lies there as it is. The observer receives unknown fields only: a type may reject an object that is not broken.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
@@ -282,11 +278,11 @@ impl Decoder {
         let (typed, unknown) = self.read(key, value, |stored, value| match (stored, value) {
             (Stored::Protobuf(wire), &Cow::Borrowed(value)) if wire.is_plain => {
                 let mut context = wire.context(self, value);
-                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0)?;
+                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, self.whole())).map_err(|unfit| unfit.0)?;
                 Ok((typed, context.unknown))
             }
             (stored, value) => {
-                let (object, unknown) = self.object(key, stored, value, mod_revision, Part::LEAN)?;
+                let (object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
                 let typed = T::deserialize(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
                 Ok((typed, unknown))
             }

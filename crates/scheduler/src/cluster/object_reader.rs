@@ -6,16 +6,16 @@ use super::pod::excerpt;
 
 /// What reads the stored objects of a source.
 #[derive(Debug)]
-pub struct ObjectReader<'d> {
-    /// The decoder.
-    pub(super) decoder: &'d Decoder,
+pub struct ObjectReader {
+    /// The decoder. Nothing reads managedFields.
+    pub(super) decoder: Decoder,
     /// What the pods of a template share; `None` if the decoder cannot find it in the bytes.
     pub(super) template: Option<Excerpt>,
 }
 
-impl<'d> ObjectReader<'d> {
+impl ObjectReader {
     /// A reader that decodes with `decoder`.
-    pub fn new(decoder: &'d Decoder) -> Self {
-        Self { decoder, template: excerpt::excerpt(decoder) }
+    pub fn new(decoder: &Decoder) -> Self {
+        Self { decoder: decoder.clone().without_managed_fields(), template: excerpt::excerpt(decoder) }
     }
 }

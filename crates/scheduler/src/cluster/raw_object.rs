@@ -21,7 +21,7 @@ pub enum RawObject<'a> {
     /// A value of etcd.
     Stored {
         /// What reads it.
-        reader: &'a ObjectReader<'a>,
+        reader: &'a ObjectReader,
         /// Its key.
         key: &'a [u8],
         /// Its bytes.

@@ -27,7 +27,7 @@ pub(super) struct ConfiguredLock {
 pub struct Feed<'s> {
     pub(super) cluster: &'s Cluster,
     pub(super) prefix: String,
-    reader: ObjectReader<'s>,
+    reader: ObjectReader,
     /// What the scheduler's configuration says of its lock.
     pub(super) configured: Option<ConfiguredLock>,
     /// What of the scheduler's restarts was noted as unknown.
