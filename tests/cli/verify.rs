@@ -156,8 +156,7 @@ fn an_upgrade_is_held_against_the_table_of_the_target() {
     let file = capture("k120-story/snapshot.db.zst");
     let upgrades = |target: &str| {
         let document = document(&file, &["--target", target]);
-        let of_upgrade = document["findings"].as_array().unwrap().iter().filter(|finding| finding["kind"] == "upgrade").count();
-        of_upgrade
+        document["findings"].as_array().unwrap().iter().filter(|finding| finding["kind"] == "upgrade").count()
     };
     assert!(upgrades("1.25") > 0);
     // What 1.20 stores, it serves.
