@@ -1,6 +1,6 @@
 //! What colours mean; renderers name the meaning, never the colour.
 //!
-//! A renderer writes no escape sequence: [`paint`] puts marks around the text, two noncharacters of Unicode each. It writes to a
+//! A renderer writes no escape sequence: `paint` puts marks around the text, two noncharacters of Unicode each. It writes to a
 //! [`StyledWrite`], which drops the marks ([`Plain`]) or makes them a terminal's sequences ([`Ansi`]), so that none leaves this crate.
 //! Text from data cannot imitate a style, because it is escaped.
 

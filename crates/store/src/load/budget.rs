@@ -277,6 +277,7 @@ impl Budget {
     }
 
     /// How often more was asked for than is allowed.
+    #[cfg(any(test, feature = "objects"))]
     pub(super) fn refusals(&self) -> u64 {
         self.spent.0.refusals.load(Ordering::Relaxed)
     }

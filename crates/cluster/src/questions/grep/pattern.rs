@@ -26,7 +26,7 @@ pub struct Pattern {
 /// What finds a pattern in a text.
 #[derive(Clone)]
 enum Matcher {
-    Text(Finder<'static>),
+    Text(Box<Finder<'static>>),
     Regex(Regex),
 }
 
@@ -40,7 +40,7 @@ impl Pattern {
             return Err(Error::invalid("the pattern is empty: every value would match".to_owned()));
         }
         if !is_regex && !ignores_case {
-            let matcher = Matcher::Text(Finder::new(text).into_owned());
+            let matcher = Matcher::Text(Box::new(Finder::new(text).into_owned()));
             return Ok(Self { text: text.to_owned(), matcher, texts: vec![text.to_owned()] });
         }
         let written = if is_regex { text.to_owned() } else { regex::escape(text) };

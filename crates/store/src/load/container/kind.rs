@@ -24,6 +24,7 @@ pub(in super::super) enum Kind {
     /// A file of a member's log.
     Log,
     /// A snapshot or a segment of a node of dqlite.
+    #[cfg_attr(not(feature = "kine"), expect(dead_code, reason = "nothing is taken for one"))]
     Dqlite,
     /// kine's table as text.
     #[cfg(feature = "kine")]

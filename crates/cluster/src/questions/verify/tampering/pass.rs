@@ -41,7 +41,7 @@ pub(super) struct Pass<'c> {
 
 /// What the pass reads.
 enum Seen {
-    Change(Box<Event>, Option<Stored>),
+    Change(Box<(Event, Option<Stored>)>),
     Gap,
     /// A change as an API server returned it.
     Served,
@@ -72,7 +72,10 @@ impl<'c> Pass<'c> {
         let mut items = Box::pin(cores::in_order_ahead(items, bytes, read));
         while let Some(seen) = items.try_next().await? {
             match seen {
-                Seen::Change(event, stored) => self.change(*event, stored),
+                Seen::Change(read) => {
+                    let (event, stored) = *read;
+                    self.change(event, stored);
+                }
                 // What was known before may have changed in it.
                 Seen::Gap => self.newest.values_mut().for_each(|before| before.is_exact = false),
                 Seen::Served => self.has_served = true,
@@ -144,7 +147,7 @@ fn read(reader: &Reader, every: usize, item: WatchItem) -> Seen {
         WatchItem::Event(event) if shows_stored_bytes(event.origin) && is_chosen(&event.key_value.key, every) => {
             let is_put = event.kind == EventKind::Put;
             let stored = is_put.then(|| reader.read(&event.key_value.key, &event.key_value.value));
-            Seen::Change(Box::new(event), stored)
+            Seen::Change(Box::new((event, stored)))
         }
         WatchItem::Event(event) if !matches!(event.origin, Origin::FreePage | Origin::OldValue) && !shows_stored_bytes(event.origin) => {
             Seen::Served
@@ -164,7 +167,7 @@ fn shows_stored_bytes(origin: Origin) -> bool {
 fn is_chosen(key: &[u8], every: usize) -> bool {
     let mut hasher = DefaultHasher::new();
     hasher.write(key);
-    every < 2 || hasher.finish() % every as u64 == 0
+    every < 2 || hasher.finish().is_multiple_of(every as u64)
 }
 
 fn bytes(item: &WatchItem) -> usize {
