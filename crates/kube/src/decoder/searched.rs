@@ -324,7 +324,7 @@ mod tests {
                 let parts = shown["spec"]["texts"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let parts: Vec<String> = parts.flat_map(pieces).chain([part.clone()]).filter(|part| shows(&shown, part, members)).collect();
                 for part in parts {
-                    let searched = SearchedText::any_of(&[part.clone()], members);
+                    let searched = SearchedText::any_of(std::slice::from_ref(&part), members);
                     prop_assert!(Decoder::new().may_show(KEY, stored, &searched), "{:?} in {}", part, shown);
                 }
             }

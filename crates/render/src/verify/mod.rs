@@ -179,7 +179,7 @@ mod tests {
     fn the_first_line_is_the_verdict() {
         let good = verification();
         assert_eq!(
-            first_line(&[good.clone()]),
+            first_line(std::slice::from_ref(&good)),
             "GOOD: snapshot.db, revision 441846, 26 min old, 253,323 keys, SHA-256 holds, every value decodes"
         );
         let bare = Verification {
@@ -207,12 +207,12 @@ mod tests {
             Finding::new(FindingKind::Tampering, Weight::High, "it is indented").of_key(b"/registry/configmaps/a/b\x1b").at(Revision(7));
         let remark = Finding::new(FindingKind::Reference, Weight::Low, "secret/a/b does not exist");
         let of = Verification { findings: vec![tampering.because("no server writes so"), remark], ..verification() };
-        let text = plain(|out| write_text(&[of.clone()], false, out));
+        let text = plain(|out| write_text(std::slice::from_ref(&of), false, out));
         assert!(text.starts_with("FINDINGS: snapshot.db, revision 441846, 26 min old, 253,323 keys, 1 finding (1 tampering)"), "{text}");
         assert!(text.contains("tampering     high  r7 /registry/configmaps/a/b"), "{text}");
         assert!(!text.contains('\x1b') && text.contains("              no server writes so"), "{text}");
         let many = Verification { findings: vec![Finding::new(FindingKind::Reference, Weight::Low, "gone"); 30], ..of };
-        assert!(plain(|out| write_text(&[many.clone()], false, out)).contains("reference     20 more (-o wide shows all)"));
+        assert!(plain(|out| write_text(std::slice::from_ref(&many), false, out)).contains("reference     20 more (-o wide shows all)"));
         assert!(!plain(|out| write_text(&[many], true, out)).contains("more (-o wide"));
     }
 
