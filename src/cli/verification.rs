@@ -29,7 +29,7 @@ pub(super) struct Asked<'a> {
     pub keys_within: u8,
     /// The release that an upgrade goes to.
     pub target: Option<Release>,
-    /// Of so many keys one is read.
+    /// How many keys stand for one that is read; all are read without it.
     pub sample_every: Option<usize>,
     /// What ages are counted to.
     pub now: Timestamp,

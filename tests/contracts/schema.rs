@@ -138,10 +138,11 @@ fn is_format(format: &str, value: &Value) -> bool {
     match (format, value) {
         ("date-time", Value::String(text)) => is_time(text),
         ("uint" | "uint64", Value::Number(number)) => number.is_u64(),
+        ("uint32", Value::Number(number)) => number.as_u64().is_some_and(|number| u32::try_from(number).is_ok()),
         ("uint16", Value::Number(number)) => number.as_u64().is_some_and(|number| u16::try_from(number).is_ok()),
         ("int64", Value::Number(number)) => number.is_i64(),
         ("int32", Value::Number(number)) => number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
-        ("date-time" | "double" | "uint" | "uint64" | "uint16" | "int64" | "int32", _) => true,
+        ("date-time" | "double" | "uint" | "uint64" | "uint32" | "uint16" | "int64" | "int32", _) => true,
         _ => panic!("no schema of ours has used the format {format:?} yet: teach tests/contracts/schema.rs to hold it"),
     }
 }

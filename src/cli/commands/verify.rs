@@ -56,7 +56,7 @@ impl Run for VerifyArgs {
     }
 
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-        /// Of so many keys one is read where a part is asked for.
+        /// How many keys stand for one that is read, where a part is asked for.
         const SAMPLE: usize = 16;
         let asked = Asked {
             files: &self.paths,

@@ -6,7 +6,8 @@ use crate::style::{FAINT, PLAIN, STRONG, StyledWrite, paint};
 use ketcd_scheduler::{Explanation, Fix, Victim};
 
 use super::fixes;
-use super::words::{count, grouped, hanging, names};
+use super::words::{count, hanging, names};
+use crate::words::grouped;
 
 /// Writes what preemption would do and whom it did evict.
 ///

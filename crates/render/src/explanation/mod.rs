@@ -20,4 +20,3 @@ mod words;
 pub use caveats::version_evidence;
 pub use pod_now::PodNow;
 pub use since::{Awaited, SinceRefusal};
-pub(crate) use words::grouped;

@@ -8,7 +8,8 @@ use crate::value::columns;
 use ketcd_scheduler::{Explanation, Fact, NodeJudgement};
 
 use super::facts;
-use super::words::{fold, grouped, hanging, names};
+use super::words::{fold, hanging, names};
+use crate::words::grouped;
 
 /// Nodes that the same filter refuses for the same reasons.
 struct Group<'a> {

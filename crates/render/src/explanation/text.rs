@@ -12,8 +12,9 @@ use ketcd_store::Revision;
 
 use super::caveats::{assumptions, caveats, version_evidence};
 use super::pod_now::PodNow;
-use super::words::{count, fold, grouped, hanging};
+use super::words::{count, fold, hanging};
 use super::{group, help, node, refusals, scores};
+use crate::words::grouped;
 
 /// Width of the text if the terminal's width is not known.
 const WIDTH: usize = 100;

@@ -5,23 +5,11 @@ use std::io;
 use crate::style::{Style, StyledWrite, paint};
 use crate::value::{beginning, columns};
 use crate::visible::visible;
+use crate::words::grouped;
 
 /// `1 node`, `4,812 nodes`.
 pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
-/// `4,812`.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; at most this many, and no more than fit into `width` columns.

@@ -6,9 +6,9 @@ use std::io;
 
 use super::contract::verify::Verdict;
 use super::duration;
-use super::explanation::grouped;
 use super::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use super::visible::visible;
+use super::words::grouped;
 use ketcd_cluster::verify::{self as answer, Finding, FindingKind, Verification, Weight};
 
 /// How many findings of a kind are shown, unless all are asked for.

@@ -35,6 +35,19 @@ pub fn name(subject: &Subject) -> String {
     if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
 }
 
+/// `4,812`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A size as people read it: `1.5 KiB`.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

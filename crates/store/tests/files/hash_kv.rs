@@ -4,7 +4,7 @@ use ketcd_store::{HashKv, Revision};
 
 use super::{capture, decompressed, open, open_bytes, wait};
 
-/// Of each file the revision, the hash and the compacted revision that `etcdutl hashkv` prints.
+/// What `etcdutl hashkv` prints: the revision, the hash and the compacted revision.
 const TABLE: [(&str, i64, u32, Option<i64>); 10] = [
     ("k120-story/snapshot.db.zst", 1787, 2_639_838_306, None),
     ("k120-story/snapshot.db.zst", 1500, 1_296_576_150, None),
