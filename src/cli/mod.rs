@@ -51,7 +51,6 @@ mod stored_events;
 mod system;
 mod taken;
 mod telling;
-mod walked;
 mod well_known;
 mod window;
 mod with_config;

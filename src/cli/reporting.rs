@@ -1,16 +1,18 @@
 //! The rows of a report, gathered from a cluster.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::TryStreamExt;
+use futures_util::{Stream, TryStreamExt};
 
-use ketcd_cluster::read::{History, Keys, Read};
+use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
+use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
-use ketcd_store::Revision;
+use ketcd_store::{Event, Revision};
 
 use super::absence::{Missing, Search};
 use super::requested::ByArgs;
@@ -37,7 +39,7 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
     let mut report = Report::new(session.args.managed_fields());
     let changed = match by.take_all() {
         true => None,
-        false => Some(changed_by(reported.history(Arc::clone(&clock)), by, session.counted_after()).await?),
+        false => Some(changed_by(reported.events(), &clock, by, session.counted_after()).await?),
     };
     let counts = |AttributedChange { change, .. }: &AttributedChange| {
         let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
@@ -86,15 +88,19 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
 }
 
 /// The keys that were changed by whom `by` takes, after a revision.
-async fn changed_by(history: History<'_>, by: &ByArgs, after: Revision) -> Result<HashSet<Bytes>> {
-    let mut keys = HashSet::new();
-    let mut changes = history.changes();
-    while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read
-            && change.change.revision > after
-            && by.takes(&change)
+async fn changed_by(
+    events: impl Stream<Item = ketcd_cluster::Result<Read<Event>>>,
+    clock: &Clock,
+    by: &ByArgs,
+    after: Revision,
+) -> Result<HashSet<Bytes>> {
+    let (mut keys, mut events) = (HashSet::new(), pin!(events));
+    while let Some(read) = events.try_next().await? {
+        if let Read::Item(Event { revision, sub_revision, key_value, .. }) = read
+            && revision > after
+            && by.take(clock.request(revision, sub_revision))
         {
-            keys.insert(change.change.key);
+            keys.insert(key_value.key);
         }
     }
     Ok(keys)

@@ -96,16 +96,22 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             (PrevVersion::Version(last), EventKind::Delete) if is_pod(&last.key) => self.earlier(last),
             _ => None,
         };
-        if self.past.is_none() {
-            let now = &event.key_value;
-            match event.kind {
-                EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
-                EventKind::Delete => drop(self.last.remove(&now.key)),
-                #[cfg(not(ketcd_exhaustive))]
-                _ => unreachable!("of another version"),
-            }
-        }
+        self.pass_over(&event);
         EventPair { event, prev, earlier }
+    }
+
+    /// Remembers an event whose change is not wanted, so that the next change of its key knows the version before. Nothing is read for it.
+    pub fn pass_over(&mut self, event: &Event) {
+        if self.past.is_some() {
+            return;
+        }
+        let now = &event.key_value;
+        match event.kind {
+            EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
+            EventKind::Delete => drop(self.last.remove(&now.key)),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
+        }
     }
 
     /// The version that the last one of a pod replaced.
@@ -217,6 +223,16 @@ mod tests {
         assert_eq!(deleted.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
         let again = follower.change(put(8, 8, 1, "{}"));
         assert_eq!(again.before, ObjectVersion::Absent);
+    }
+
+    #[test]
+    fn an_event_that_was_passed_over_is_the_version_before_the_next() {
+        let mut follower = follower();
+        follower.pass_over(&put(5, 5, 1, "{\"a\":1}"));
+        let modified = follower.change(put(6, 5, 2, "{\"a\":2}"));
+        assert_eq!(modified.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
+        follower.pass_over(&delete(7));
+        assert_eq!(follower.change(put(8, 8, 1, "{}")).before, ObjectVersion::Absent);
     }
 
     #[test]

@@ -8,8 +8,7 @@ use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::TellingArgs;
-use crate::cli::walked::{self, Shown};
+use crate::cli::telling::{self, Shown, TellingArgs};
 use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::read::Keys;
@@ -84,7 +83,7 @@ impl Ask for HistoryArgs {
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
         let shown = Shown { keys: keys.clone(), newest, select, requested: &self.requested, words: &self.addresses };
-        walked::write(session, shown, &mut missing, &mut told, out).await?;
+        telling::write_history(session, shown, &mut missing, &mut told, out).await?;
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         note_owners_elsewhere(session, &keys).await?;

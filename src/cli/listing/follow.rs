@@ -13,7 +13,8 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
-use ketcd_store::{At, KeyValue, Revision};
+use ketcd_render::watch::gap_words;
+use ketcd_store::At;
 
 /// What `-w` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +62,14 @@ pub(in crate::cli) async fn follow(
     }
     let decoder = decoder(session);
     let decoder = if let [one] = &keys.addresses[..] { decoder_of(&decoder, one.kind()).into_owned() } else { decoder };
-    let mut changes = session.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
+    let history = session.watching_after(keys.clone(), at, newest).history().await?.decoded_by(decoder);
+    let mut changes = history.on_cores(move |change, _, _| select.takes(&change.change).then(|| Box::new(change)));
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(AttributedChange { change, dated, .. }) if select.takes(&change) => {
+            Read::Item((event, change)) => {
+                let Some(AttributedChange { change, dated, .. }) = change.flatten().map(|change| *change) else { continue };
                 let asked = asked.iter().find(|(range, _)| range.contains(&change.key)).map(|(_, asked)| asked);
-                let Some(mut item) = asked.and_then(|asked| asked.pick(key_only(&change))) else { continue };
+                let Some(mut item) = asked.and_then(|asked| asked.pick(event.key_value)) else { continue };
                 let Change { revision, before, after, .. } = change;
                 // A deleted object is shown as it was last.
                 item.body = if after == ObjectVersion::Absent { before.into() } else { after.into() };
@@ -76,8 +79,7 @@ pub(in crate::cli) async fn follow(
                 sink.flush(out)?;
                 out.flush()?;
             }
-            Read::Item(_) => {}
-            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+            Read::Gap { from, to } => note(&gap_words(from, to)),
         }
     }
     if printed == 0 && watched == Watched::Changes && !session.interrupt.is_set() {
@@ -112,17 +114,4 @@ async fn print_objects<'c>(
         note_nothing(session, wanted).await?;
     }
     Ok((printed, is_missing))
-}
-
-/// The key of a change, whose bytes are not needed any more.
-fn key_only(change: &Change) -> KeyValue {
-    KeyValue {
-        key: change.key.clone(),
-        value: bytes::Bytes::new(),
-        create_revision: Revision(0),
-        mod_revision: change.revision,
-        version: 0,
-        replaced: Revision(0),
-        lease: 0,
-    }
 }

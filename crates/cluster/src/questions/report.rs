@@ -1,16 +1,18 @@
 //! What a report is about: the objects that get a row, their changes, and what is there at the end.
 
 use std::collections::HashSet;
+use std::future::ready;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt};
 
 use ketcd_history::clock::Clock;
-use ketcd_store::{KeyRange, Revision};
+use ketcd_store::{Event, KeyRange, Revision, Until};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{History, Keys, alive_names};
+use crate::read::{History, Keys, Read, alive_names, events};
 use crate::survey::RowSelection;
 
 /// The objects of a report.
@@ -66,6 +68,12 @@ impl Reported<'_> {
 
     /// Returns the history, dated by a clock.
     pub fn history(&self, clock: Arc<Clock>) -> History<'_> {
-        History::of_wanted(self.cluster, (self.keys.clone(), self.newest), clock, |key| self.is_shown(key))
+        History::of_events(self.cluster, self.events(), clock, |_| false)
+    }
+
+    /// Returns the events of the history.
+    pub fn events(&self) -> impl Stream<Item = Result<Read<Event>>> + Send {
+        let is_shown = |read: &Read<Event>| !matches!(read, Read::Item(event) if !self.is_shown(&event.key_value.key));
+        events(self.cluster, self.keys.clone(), Until::Revision(self.newest)).try_filter(move |read| ready(is_shown(read)))
     }
 }
