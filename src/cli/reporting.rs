@@ -1,18 +1,16 @@
 //! The rows of a report, gathered from a cluster.
 
-use std::collections::{HashMap, HashSet};
-use std::pin::pin;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::{Stream, TryStreamExt};
+use futures_util::TryStreamExt;
 
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
-use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
-use ketcd_store::{Event, Revision};
+use ketcd_store::Revision;
 
 use super::absence::{Missing, Search};
 use super::requested::ByArgs;
@@ -39,7 +37,7 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
     let mut report = Report::new(session.args.managed_fields());
     let changed = match by.take_all() {
         true => None,
-        false => Some(changed_by(reported.events(), &clock, by, session.counted_after()).await?),
+        false => Some(reported.changed_by(&clock, session.counted_after(), |request| by.take(request)).await?),
     };
     let counts = |AttributedChange { change, .. }: &AttributedChange| {
         let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
@@ -85,25 +83,6 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
         report.count_unlisted(selection);
     }
     Ok(Gathered { report, notes, is_part_missing })
-}
-
-/// The keys that were changed by whom `by` takes, after a revision.
-async fn changed_by(
-    events: impl Stream<Item = ketcd_cluster::Result<Read<Event>>>,
-    clock: &Clock,
-    by: &ByArgs,
-    after: Revision,
-) -> Result<HashSet<Bytes>> {
-    let (mut keys, mut events) = (HashSet::new(), pin!(events));
-    while let Some(read) = events.try_next().await? {
-        if let Read::Item(Event { revision, sub_revision, key_value, .. }) = read
-            && revision > after
-            && by.take(clock.request(revision, sub_revision))
-        {
-            keys.insert(key_value.key);
-        }
-    }
-    Ok(keys)
 }
 
 /// What was there when the changes begin that count: the last version of each object.

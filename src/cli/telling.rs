@@ -85,12 +85,12 @@ enum SelectedForm {
 /// text, and what differs from the version before.
 pub(super) fn selected<'c>(history: History<'c>, select: Selection, changes: &Changes) -> Made<'c, Option<Selected>> {
     let (is_text, options) = (changes.are_text(), changes.json());
-    let history = match (is_text, select.takes_all()) {
-        (true, _) => history,
-        (false, false) => history.naming_objects(),
-        (false, true) => history.naming_objects().decoded_to(Depth::Text(options.managed_fields)),
+    let depth = match (is_text, select.takes_all()) {
+        (true, _) => Depth::Whole,
+        (false, false) => Depth::Named,
+        (false, true) => Depth::Text(options.managed_fields),
     };
-    history.on_cores(move |change, subject, text| {
+    history.decoded_to(depth).on_cores(move |change, subject, text| {
         select.takes(&change.change).then(|| Selected {
             request: change.request.clone(),
             time: change.dated.map(|dated| dated.time),

@@ -9,7 +9,7 @@ use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Until, Want};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
-use crate::read::{History, Keys, all};
+use crate::read::{Arrivals, History, Keys, all};
 
 /// A watch of some keys.
 pub struct Watching<'c> {
@@ -156,6 +156,6 @@ impl<'c> Watching<'c> {
             true if self.names_writers => cluster.clock_of_writers(&[], &[], &[]).await?,
             true => cluster.clock_around(&[], &[]).await?,
         };
-        History::arriving(cluster, self.keys.clone(), (self.from, self.until), clock, (newest, self.begun)).await
+        History::arriving(cluster, self.keys.clone(), (self.from, self.until), clock, Arrivals::after(newest, self.begun)).await
     }
 }

@@ -2,20 +2,19 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use ketcd_history::clock::{Clock, Dated};
-use ketcd_history::{AttributedChange, EventPair, PrevVersion};
+use ketcd_history::{AttributedChange, EventPair, PrevVersion, Problems, Recent, SharedVersion};
 use ketcd_kube::Decoder;
 use ketcd_store::{At, Event, EventKind, KeyValue, Revision, Until};
 
+use super::arrivals::Arrivals;
 use super::changes::{Followed, Read, events, events_from, knows_before, pairs};
-use super::dates::{Dates, attributed};
+use super::depth::Depth;
 use super::keys::Keys;
-use super::versions::{Depth, Found, Recent, Version, decoded};
 use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::{Error, Result};
@@ -28,11 +27,10 @@ const STORED_BYTES_OF_OBJECTS: usize = 4;
 pub struct History<'c> {
     cluster: &'c Cluster,
     pairs: BoxStream<'c, Result<Read<Followed>>>,
-    dates: Dates,
+    clock: Arc<Clock>,
+    arrivals: Option<Arrivals>,
     /// Gaps that end before this revision, or with it, do not count.
     after: Revision,
-    /// Whether the object of each change is named.
-    names: bool,
     depth: Depth,
     decoder: Decoder,
 }
@@ -94,31 +92,31 @@ impl<'c> History<'c> {
         clock: Arc<Clock>,
         leaves_out: impl Fn(&Event) -> bool + Send + 'c,
     ) -> Self {
-        Self::new(cluster, pairs(cluster, events, false, leaves_out), Dates::by(clock))
+        Self::new(cluster, pairs(cluster, events, false, leaves_out), clock)
     }
 
     /// What these events changed, each with the version before it.
     pub(crate) fn of_pairs(cluster: &'c Cluster, pairs: Vec<EventPair>, clock: Arc<Clock>) -> Self {
         let pairs = pairs.into_iter().map(|pair| Ok(Read::Item(Followed::Pair(Box::new(pair)))));
-        Self::new(cluster, stream::iter(pairs).boxed(), Dates::by(clock))
+        Self::new(cluster, stream::iter(pairs).boxed(), clock)
     }
 
-    /// The changes from a revision on. Those after `newest`, which was the newest revision when the watch began, are dated by their arrival.
+    /// The changes from a revision on, of which those that arrive are dated by their arrival.
     pub(crate) async fn arriving(
         cluster: &'c Cluster,
         keys: Keys,
         (from, until): (Revision, Until),
         clock: Arc<Clock>,
-        (newest, begun): (Revision, Instant),
+        arrivals: Arrivals,
     ) -> Result<Self> {
         let knows_before = knows_before(cluster, from).await?;
         let pairs = pairs(cluster, events_from(cluster, keys, from, until), knows_before, |_| false);
-        Ok(Self::new(cluster, pairs, Dates::by(clock).arriving_after(newest, begun)))
+        Ok(Self { arrivals: Some(arrivals), ..Self::new(cluster, pairs, clock) })
     }
 
-    fn new(cluster: &'c Cluster, pairs: BoxStream<'c, Result<Read<Followed>>>, dates: Dates) -> Self {
+    fn new(cluster: &'c Cluster, pairs: BoxStream<'c, Result<Read<Followed>>>, clock: Arc<Clock>) -> Self {
         let decoder = cluster.reporting_decoder.clone();
-        Self { cluster, pairs, dates, after: Revision(0), names: false, depth: Depth::Whole, decoder }
+        Self { cluster, pairs, clock, arrivals: None, after: Revision(0), depth: Depth::Whole, decoder }
     }
 
     /// Decodes objects as `decoder` does.
@@ -133,15 +131,9 @@ impl<'c> History<'c> {
         Self { depth, ..self }
     }
 
-    /// Says of which object each change is, where [`Self::on_cores`] makes something of it.
-    #[must_use]
-    pub fn naming_objects(self) -> Self {
-        Self { names: true, ..self }
-    }
-
     /// When revisions were written, and who was alive.
     pub fn clock(&self) -> Arc<Clock> {
-        Arc::clone(self.dates.clock())
+        Arc::clone(&self.clock)
     }
 
     /// Returns every change, oldest first, and the gaps between them.
@@ -160,21 +152,21 @@ impl<'c> History<'c> {
         self,
         make: impl Fn(AttributedChange, &KeySubject, Option<&[u8]>) -> T + Send + Sync + 'static,
     ) -> Made<'c, T> {
-        let Self { cluster, pairs, mut dates, after, names, depth, decoder } = self;
-        let (clock, quiet, mut recent) = (Arc::clone(dates.clock()), decoder.clone().without_observer(), Recent::default());
+        let Self { cluster, pairs, clock, mut arrivals, after, depth, decoder } = self;
+        let (quiet, mut recent) = (decoder.clone().without_observer(), Recent::default());
         let steps = pairs.try_filter(move |read| ready(read.counts(after))).and_then(move |read| {
             let read = read.map(|followed| {
                 let mut step = Step { followed, shared: [None, None], subject: KeySubject::default(), arrival: None };
                 if let Followed::Pair(pair) = &step.followed {
-                    step.arrival = dates.arrival(cluster, pair.event.revision);
-                    step.shared = if depth == Depth::Whole { recent.of(pair) } else { [None, None] };
+                    step.arrival = arrivals.as_mut().and_then(|arrivals| arrivals.date(cluster, pair.event.revision));
+                    step.shared = if depth.shares() { recent.of(pair) } else { [None, None] };
                 }
                 step
             });
             async move {
                 let mut read = read;
                 if let Read::Item(Step { followed: Followed::Pair(pair), subject, .. }) = &mut read
-                    && names
+                    && depth.names()
                 {
                     *subject = cluster.subject_of(&pair.event.key_value.key).await?;
                 }
@@ -186,12 +178,16 @@ impl<'c> History<'c> {
                 Followed::LeftOut(event) => (event, None, Vec::new()),
                 Followed::Pair(pair) => {
                     let event = pair.event.clone();
-                    let (change, text, found) = decoded(*pair, &shared, &quiet, depth);
-                    (event, Some(make(attributed(change, arrival, &clock), &subject, text.as_deref())), found)
+                    let (change, text, found) = depth.decoded(*pair, &shared, &quiet);
+                    let change = match arrival {
+                        Some(dated) => AttributedChange::arriving(change, dated),
+                        None => AttributedChange::new(change, &clock),
+                    };
+                    (event, Some(make(change, &subject, text.as_deref())), found)
                 }
             })
         };
-        let reported = move |read: Read<(Event, Option<T>, Vec<Found>)>| {
+        let reported = move |read: Read<(Event, Option<T>, Vec<(i64, Problems)>)>| {
             read.map(|(event, made, found)| {
                 found.iter().for_each(|(revision, found)| decoder.report(&event.key_value.key, *revision, found));
                 (event, made)
@@ -206,7 +202,7 @@ impl<'c> History<'c> {
 struct Step {
     followed: Followed,
     /// The versions before and after it, where other changes need them too.
-    shared: [Option<Arc<Version>>; 2],
+    shared: [Option<Arc<SharedVersion>>; 2],
     subject: KeySubject,
     /// When it arrived, if it has just arrived.
     arrival: Option<Dated>,

@@ -1,9 +1,10 @@
 //! Reading: the keys asked for, what is there, and what changed.
 
 mod alive;
+mod arrivals;
 mod body;
 mod changes;
-mod dates;
+mod depth;
 mod history;
 mod keys;
 mod last_changes;
@@ -12,18 +13,18 @@ mod objects;
 mod one_by_one;
 mod selected;
 mod subjects;
-mod versions;
 mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
+pub(crate) use arrivals::Arrivals;
 pub use body::{ReadBody, decoder, decoder_of};
 pub(crate) use changes::{Followed, events_from, knows_before, pairs};
 pub use changes::{Read, events};
+pub use depth::Depth;
 pub use history::{History, Made};
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
 pub(crate) use objects::own_key;
 pub use objects::{Extent, Fetch, Item, KeyFilter, name_below};
 pub use subjects::Subjects;
-pub use versions::Depth;
 pub use walk_back::{version_replaced, walk_back};
