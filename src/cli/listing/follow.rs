@@ -1,17 +1,16 @@
 //! `get -w`: the objects as they are, then each change of one of them, as kubectl prints them.
 
 use std::io::Write as _;
-use std::pin::pin;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::{ListArgs, Pace, Sink, Wanted, fetch, sink};
+use super::{Item, ListArgs, Pace, Wanted, fetch, read, sink};
 use crate::cli::absence::{Missing, Search, note_nothing, note_nothing_of};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
+use ketcd_cluster::read::{KeyFilter, Keys, Read, decoder, decoder_of};
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_render::watch::gap_words;
 use ketcd_store::At;
@@ -52,7 +51,18 @@ pub(in crate::cli) async fn follow(
     let (mut printed, mut is_missing) = (0, false);
     if watched == Watched::ObjectsAndChanges {
         let fetch = fetch(session, select.clone(), sink.need()).at(At::Revision(at));
-        (printed, is_missing) = print_objects(session, (&keys, &wanted), &fetch, sink.as_mut(), out).await?;
+        let mut missing = Missing::of(session, &keys).await?;
+        // Only these are followed: a raw key is not meant as a directory.
+        let mut is_followed = |item: &Item<'_>| {
+            missing.saw(&item.entry.key);
+            keys.contains(&item.entry.key)
+        };
+        read(&fetch, &wanted, (usize::MAX, &mut printed), sink.as_mut(), &mut Vec::new(), out, &mut is_followed).await?;
+        sink.flush(out)?;
+        is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
+        if printed == 0 {
+            note_nothing(session, &wanted).await?;
+        }
     }
     out.flush()?;
     sink.begin_changes();
@@ -86,32 +96,4 @@ pub(in crate::cli) async fn follow(
         note_nothing_of(session, &keys, &format!("no change after revision {at}")).await?;
     }
     Ok(if printed == 0 || is_missing { Outcome::Nothing } else { Outcome::Found })
-}
-
-/// Prints the objects as they are. Returns how many there are, and whether one that was named is not there.
-async fn print_objects<'c>(
-    session: &Session,
-    (keys, wanted): (&Keys, &Wanted),
-    fetch: &Fetch<'c>,
-    sink: &mut dyn Sink<'c>,
-    out: &mut Output,
-) -> Result<(usize, bool)> {
-    let (mut printed, mut missing) = (0, Missing::of(session, keys).await?);
-    for address in &keys.addresses {
-        let mut items = pin!(fetch.items(Some(address), usize::MAX));
-        while let Some(item) = items.try_next().await? {
-            missing.saw(&item.entry.key);
-            // Only these are followed: a raw key is not meant as a directory.
-            if keys.contains(&item.entry.key) {
-                printed += 1;
-                sink.add(item, out)?;
-            }
-        }
-    }
-    sink.flush(out)?;
-    let is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
-    if printed == 0 {
-        note_nothing(session, wanted).await?;
-    }
-    Ok((printed, is_missing))
 }

@@ -111,7 +111,7 @@ async fn once(
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let fetch = fetch(session, select, sink.need());
     let (mut found, mut absent) = (0, Vec::new());
-    let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out).await {
+    let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out, &mut |_| true).await {
         Err(error) if error.is_compacted() && found > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
         read => read.map(|()| false)?,
     };
@@ -136,7 +136,7 @@ fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
     Fetch::new(session, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
 }
 
-/// Hands what is wanted to the sink; single objects that are not there are `absent`.
+/// Hands what is wanted and `is_shown` to the sink; single objects that are not there are `absent`.
 async fn read<'c, 'w>(
     fetch: &Fetch<'c>,
     wanted: &'w Wanted,
@@ -144,6 +144,7 @@ async fn read<'c, 'w>(
     sink: &mut dyn Sink<'c>,
     absent: &mut Vec<&'w Address>,
     out: &mut Output,
+    is_shown: &mut dyn FnMut(&Item<'c>) -> bool,
 ) -> Result<()> {
     let addresses = match wanted {
         Wanted::Addresses(addresses) => addresses.iter().map(Some).collect(),
@@ -156,8 +157,10 @@ async fn read<'c, 'w>(
         }
         let mut items = pin!(fetch.items(address, limit - before));
         while let Some(item) = items.try_next().await? {
-            sink.add(item, out)?;
-            *found += 1;
+            if is_shown(&item) {
+                sink.add(item, out)?;
+                *found += 1;
+            }
         }
         let single = address.filter(|address| matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)));
         absent.extend(single.filter(|_| *found == before && !fetch.is_filtered()));
