@@ -41,7 +41,8 @@ fn told(attributed: &AttributedChange) -> (Revision, Option<String>, Option<Acto
 async fn told_by_one_thread(cluster: &Cluster) -> Vec<(Revision, Option<String>, Option<Actor>, Option<Timestamp>)> {
     let clock = cluster.clock_of_writers(&[], &[], &[]).await.unwrap();
     let decoder = &cluster.decoder;
-    let mut follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let mut follower = follower.asking(|version| cluster.source.read_before(version));
     let mut events = pin!(read::events(cluster, Keys::all(), Until::Revision(cluster.revision().await.unwrap())));
     let mut all = Vec::new();
     while let Some(read) = events.try_next().await.unwrap() {
