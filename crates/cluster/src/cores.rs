@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use async_stream::try_stream;
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 
 /// Fewer items of a stream are not worth a thread.
 const MIN_ITEMS_PER_THREAD: usize = 16;
@@ -34,7 +34,8 @@ pub fn in_order<T: Sync, R: Send>(items: &[T], least: usize, make: impl Fn(&T) -
 }
 
 /// Makes something of each item of a stream on all cores, in their order, while what was made before is used. `bytes` says how much memory an item takes.
-/// Ends with the first error, behind all that came before it.
+/// Where the stream waits, what it brought is handed over: an item that comes alone does not wait for others. Ends with the first error, behind all that
+/// came before it.
 pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
     items: impl Stream<Item = Result<T, E>> + Send + 's,
     bytes: impl Fn(&T) -> usize + Send + 's,
@@ -47,7 +48,14 @@ pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
         loop {
             let (mut taken, mut size, mut end) = (Vec::new(), 0, None);
             while end.is_none() && taken.len() < MAX_BATCH_ITEMS && size < MAX_BATCH_BYTES {
-                match items.next().await {
+                let next = match taken.is_empty() && ahead.is_empty() {
+                    true => items.next().await,
+                    false => match items.next().now_or_never() {
+                        Some(next) => next,
+                        None => break,
+                    },
+                };
+                match next {
                     Some(Ok(item)) => {
                         size += bytes(&item);
                         taken.push(item);
@@ -60,8 +68,12 @@ pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
             if end.is_some() {
                 ready.append(&mut ahead);
             }
-            for thread in ready {
-                for made in thread.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+            for part in ready {
+                let made = match part {
+                    Part::Made(made) => made,
+                    Part::Making(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                };
+                for made in made {
                     yield made;
                 }
             }
@@ -73,16 +85,25 @@ pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
     }
 }
 
+/// What is made of some items of a stream.
+enum Part<R> {
+    /// It is there.
+    Made(Vec<R>),
+    /// A thread makes it.
+    Making(JoinHandle<Vec<R>>),
+}
+
 /// Starts to make something of each of `items`, on as many threads as they are worth.
-fn start<T: Send + 'static, R: Send + 'static>(
-    items: Vec<T>,
-    make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>,
-) -> Vec<JoinHandle<Vec<R>>> {
+fn start<T: Send + 'static, R: Send + 'static>(items: Vec<T>, make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>) -> Vec<Part<R>> {
+    if items.len() < MIN_ITEMS_PER_THREAD {
+        let made: Vec<R> = items.into_iter().map(&**make).collect();
+        return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+    }
     let workers = count().min(items.len().div_ceil(MIN_ITEMS_PER_THREAD));
     let (each, mut items) = (items.len().div_ceil(workers.max(1)), items.into_iter());
     let start = |_| {
         let (part, make) = (items.by_ref().take(each).collect::<Vec<T>>(), Arc::clone(make));
-        thread::spawn(move || part.into_iter().map(&*make).collect())
+        Part::Making(thread::spawn(move || part.into_iter().map(&*make).collect()))
     };
     (0..workers).map(start).collect()
 }
@@ -135,6 +156,20 @@ mod tests {
             let made: Vec<_> = in_order_ahead(futures_util::stream::iter(items), |_| 9_000, |item| item * 2).collect().await;
             assert_eq!(made, (0..count).map(|item| Ok(item * 2)).chain([Err("broken off")]).collect::<Vec<_>>());
         }
+    }
+
+    #[tokio::test]
+    async fn an_item_that_comes_alone_does_not_wait_for_the_next() {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+        let items = futures_util::stream::unfold(receiver, |mut receiver| async { receiver.recv().await.map(|item| (item, receiver)) });
+        let mut made = pin!(in_order_ahead(items, |_| 1, |item: i32| item * 2));
+        for item in 0..3 {
+            sender.send(Ok::<_, &str>(item)).unwrap();
+            assert_eq!(made.next().await, Some(Ok(item * 2)));
+        }
+        (3..40).for_each(|item| sender.send(Ok(item)).unwrap());
+        drop(sender);
+        assert_eq!(made.collect::<Vec<_>>().await, (3..40).map(|item| Ok(item * 2)).collect::<Vec<_>>());
     }
 
     #[test]

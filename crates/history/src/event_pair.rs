@@ -52,14 +52,9 @@ impl EventPair {
         }
     }
 
-    /// Decodes both versions, of a creation only what shows what was made and by whom.
-    pub fn decode_with_brief_creation(
-        self,
-        decode: impl Fn(&KeyValue) -> Body,
-        decode_only: impl Fn(&KeyValue, &FieldSet) -> Body,
-    ) -> Change {
-        let is_creation = self.kind() == ChangeKind::Added;
-        self.decode(|version| if is_creation { decode_only(version, &LOOKED_AT) } else { decode(version) }.into())
+    /// Returns the fields that show what a creation made and who made it; `None` for other changes.
+    pub fn fields_of_creation(&self) -> Option<&'static FieldSet> {
+        (self.kind() == ChangeKind::Added).then(|| &*LOOKED_AT)
     }
 
     /// Decodes both versions, the one before first.

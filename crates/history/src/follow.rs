@@ -1,23 +1,22 @@
 //! Turns etcd's events into changes, one at a time, holding only the last bytes of each key.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::change::{Change, ObjectVersion};
+use super::change::Change;
 use super::event_pair::{EventPair, PrevVersion};
-use ketcd_kube::{Body, Object};
+use super::recent::Recent;
+use ketcd_kube::Body;
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
 
-/// The most stored bytes of which decoded objects are kept, so that objects that change often are seldom decoded twice. Decoded objects take
-/// several times as much memory.
-const RECENT_BYTES: usize = 4 << 20;
+/// The most stored bytes of versions of pods that are kept for a while.
+const MAX_REPLACED_BYTES: usize = 4 << 20;
 
 /// Pairs each event with the version before it.
 ///
-/// Memory: one [`KeyValue`] for each live key, unless its source is asked for them ([`Self::asking`]), those that pods had before up to 4 MiB, and the
-/// decoded objects of at most 4 MiB of stored bytes.
+/// Memory: one [`KeyValue`] for each live key, unless its source is asked for them ([`Self::asking`]), those that pods had before up to 4 MiB, and what
+/// [`Recent`] keeps.
 pub struct Follower<'p, D> {
     decode: D,
     /// Returns the version before; then none is kept.
@@ -27,10 +26,7 @@ pub struct Follower<'p, D> {
     replaced: HashMap<Bytes, KeyValue>,
     /// Bytes of all versions put there since it was empty.
     replaced_bytes: usize,
-    /// With the revision of each.
-    recent: HashMap<Bytes, (Revision, Arc<Object>)>,
-    /// Stored bytes of all objects put there since it was empty.
-    recent_bytes: usize,
+    recent: Recent,
     /// The end of the last gap: what was seen before it may have changed since.
     gap: Revision,
 }
@@ -47,8 +43,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             last: HashMap::new(),
             replaced: HashMap::new(),
             replaced_bytes: 0,
-            recent: HashMap::new(),
-            recent_bytes: 0,
+            recent: Recent::default(),
             gap: Revision(0),
         }
     }
@@ -78,15 +73,9 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
 
     /// Returns the change that `event` made. Events come in ascending order, each once.
     pub fn change(&mut self, event: Event) -> Change {
-        let bytes = event.key_value.value.len();
         let pair = self.pair(event);
-        let recent = self.recent.remove(&pair.event.key_value.key);
-        let change = pair.decode(|version| match &recent {
-            Some((revision, object)) if *revision == version.mod_revision => ObjectVersion::Object(Arc::clone(object)),
-            _ => (self.decode)(version).into(),
-        });
-        self.remember(&change, bytes);
-        change
+        let shared = self.recent.of(&pair);
+        pair.decode_shared(&shared, |version| ((self.decode)(version), Vec::new())).0
     }
 
     /// Returns `event` with the version before it, both as they are stored. Events come in ascending order, each once.
@@ -96,16 +85,22 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             (PrevVersion::Version(last), EventKind::Delete) if is_pod(&last.key) => self.earlier(last),
             _ => None,
         };
-        if self.past.is_none() {
-            let now = &event.key_value;
-            match event.kind {
-                EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
-                EventKind::Delete => drop(self.last.remove(&now.key)),
-                #[cfg(not(ketcd_exhaustive))]
-                _ => unreachable!("of another version"),
-            }
-        }
+        self.pass_over(&event);
         EventPair { event, prev, earlier }
+    }
+
+    /// Remembers an event whose change is not wanted, so that the next change of its key knows the version before. Nothing is read for it.
+    pub fn pass_over(&mut self, event: &Event) {
+        if self.past.is_some() {
+            return;
+        }
+        let now = &event.key_value;
+        match event.kind {
+            EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
+            EventKind::Delete => drop(self.last.remove(&now.key)),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
+        }
     }
 
     /// The version that the last one of a pod replaced.
@@ -123,7 +118,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             return;
         }
         self.replaced_bytes += old.value.len();
-        if self.replaced_bytes > RECENT_BYTES {
+        if self.replaced_bytes > MAX_REPLACED_BYTES {
             self.replaced.clear();
             self.replaced_bytes = old.value.len();
         }
@@ -148,18 +143,6 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
         };
         last.filter(follows).map_or(PrevVersion::Unreadable, PrevVersion::Version)
     }
-
-    /// Keeps the object at hand.
-    fn remember(&mut self, change: &Change, bytes: usize) {
-        if let ObjectVersion::Object(object) = &change.after {
-            self.recent_bytes += bytes;
-            if self.recent_bytes > RECENT_BYTES {
-                self.recent.clear();
-                self.recent_bytes = bytes;
-            }
-            self.recent.insert(change.key.clone(), (change.revision, Arc::clone(object)));
-        }
-    }
 }
 
 /// Whether a key is a pod's.
@@ -170,8 +153,10 @@ fn is_pod(key: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::change::ChangeKind;
+    use crate::change::{ChangeKind, ObjectVersion};
     use crate::diff::ManagedFields;
     use ketcd_store::Sources;
 
@@ -217,6 +202,16 @@ mod tests {
         assert_eq!(deleted.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"","value":null}]"#);
         let again = follower.change(put(8, 8, 1, "{}"));
         assert_eq!(again.before, ObjectVersion::Absent);
+    }
+
+    #[test]
+    fn an_event_that_was_passed_over_is_the_version_before_the_next() {
+        let mut follower = follower();
+        follower.pass_over(&put(5, 5, 1, "{\"a\":1}"));
+        let modified = follower.change(put(6, 5, 2, "{\"a\":2}"));
+        assert_eq!(modified.patch(ManagedFields::Shown).unwrap().to_string(), r#"[{"op":"replace","path":"/a","value":2}]"#);
+        follower.pass_over(&delete(7));
+        assert_eq!(follower.change(put(8, 8, 1, "{}")).before, ObjectVersion::Absent);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use ketcd_cluster::describe::events::{EventsAsked, HeldEvent};
 use ketcd_cluster::read::Read;
 use ketcd_history::AttributedChange;
 use ketcd_render::event::EventTable;
+use ketcd_render::watch::gap_words;
 use ketcd_store::Revision;
 
 /// Prints Events that were read.
@@ -38,7 +39,7 @@ pub(in crate::cli) async fn follow(
 ) -> Result<bool> {
     out.flush()?;
     let filter = asked.filter.clone();
-    let mut changes = session.cluster.watching_after(asked.keys(), at, newest).changes().await?;
+    let mut changes = session.cluster.watching_after(asked.keys(), at, newest).history().await?.changes();
     let mut any = false;
     while let Some(read) = changes.try_next().await? {
         match read {
@@ -51,7 +52,7 @@ pub(in crate::cli) async fn follow(
                 out.flush()?;
                 any = true;
             }
-            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+            Read::Gap { from, to } => note(&gap_words(from, to)),
         }
     }
     Ok(any)

@@ -2,7 +2,6 @@
 
 pub(in crate::cli) mod compared_states;
 pub(in crate::cli) mod events;
-pub(in crate::cli) mod history;
 pub(in crate::cli) mod members;
 pub(in crate::cli) mod printing;
 pub(in crate::cli) mod report;

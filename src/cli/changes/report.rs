@@ -1,12 +1,12 @@
 //! The rows of a report, gathered from a cluster.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
-use ketcd_cluster::read::{History, Keys, Read};
+use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
@@ -37,7 +37,7 @@ pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByA
     let mut report = Report::new(session.managed_fields());
     let changed = match by.take_all() {
         true => None,
-        false => Some(changed_by(reported.history(Arc::clone(&clock)), by, session.cluster.counted_after()).await?),
+        false => Some(reported.changed_by(&clock, session.cluster.counted_after(), |request| by.take(request)).await?),
     };
     let counts = |AttributedChange { change, .. }: &AttributedChange| {
         let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
@@ -83,21 +83,6 @@ pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByA
         report.count_unlisted(selection);
     }
     Ok(Gathered { report, notes, is_part_missing })
-}
-
-/// The keys that were changed by whom `by` takes, after a revision.
-async fn changed_by(history: History<'_>, by: &ByArgs, after: Revision) -> Result<HashSet<Bytes>> {
-    let mut keys = HashSet::new();
-    let mut changes = history.changes();
-    while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read
-            && change.change.revision > after
-            && by.takes(&change)
-        {
-            keys.insert(change.change.key);
-        }
-    }
-    Ok(keys)
 }
 
 /// What was there when the changes begin that count: the last version of each object.

@@ -2,8 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::changes::history::{self, Shown};
-use crate::cli::changes::printing::TellingArgs;
+use crate::cli::changes::printing::{self, Shown, TellingArgs};
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::RequestedArgs;
 use crate::cli::input::selectors::SelectArgs;
@@ -84,7 +83,7 @@ impl Ask for HistoryArgs {
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(session.window_in_head().await?);
         let shown = Shown { keys: keys.clone(), newest, select, requested: &self.requested, words: &self.addresses };
-        history::write(session, shown, &mut missing, &mut told, out).await?;
+        printing::write_history(session, shown, &mut missing, &mut told, out).await?;
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         note_owners_elsewhere(session, &keys).await?;

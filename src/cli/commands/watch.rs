@@ -94,15 +94,14 @@ impl Ask for WatchArgs {
             initial.iter().try_for_each(|initial| told.begin(&beginning(initial), out))?;
         }
         out.flush()?;
-        let mut changes = watching.changes().await?;
+        let mut changes = printing::selected(watching.history().await?, select, &told);
         while let Some(read) = changes.try_next().await? {
             match read {
-                Read::Item(change) => {
-                    missing.saw(&change.change.key);
-                    if !select.takes(&change.change) || !self.by.takes(&change) {
-                        continue;
-                    }
-                    printing::write(session, &mut told, &change, out).await?;
+                Read::Item((event, change)) => {
+                    let key = &event.key_value.key;
+                    missing.saw(key);
+                    let Some(change) = change.flatten().filter(|change| self.by.take(change.request.as_ref())) else { continue };
+                    printing::write(session, &mut told, key, &change, out).await?;
                 }
                 Read::Gap { from, to } => {
                     if !told.gap(from, to, out)? || !out.is_terminal() {

@@ -1,5 +1,7 @@
 //! The tables `history` and `events`: every readable change, in one walk.
 
+use std::sync::Arc;
+
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
@@ -28,8 +30,9 @@ pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_
     let mut history = writer(dataset, &rows.tables, Table::History, first).await?;
     let mut events = writer(dataset, &rows.tables, Table::Events, first).await?;
     let present: Vec<Covered> = [&history, &events].into_iter().flatten().map(|writer| writer.covered().clone()).collect();
-    let mut changes =
-        session.cluster.exported(&clock, rows.of.as_ref(), move |revision| present.iter().all(|covered| covered.contains(revision.0)));
+    let mut changes = session
+        .cluster
+        .exported(Arc::clone(&clock), rows.of.as_ref(), move |revision| present.iter().all(|covered| covered.contains(revision.0)));
     while let Some(exported) = changes.try_next().await? {
         let (change, stored, is_event) = match exported {
             Exported::Change { change, stored, is_event } => (change, stored, is_event),

@@ -1,21 +1,21 @@
 //! `get -w`: the objects as they are, then each change of one of them, as kubectl prints them.
 
 use std::io::Write as _;
-use std::pin::pin;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use super::formats::{Pace, sink};
-use super::sink::{Sink, fetch};
+use super::sink::{Item, fetch, read};
 use super::wanted::{ListArgs, Wanted};
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::session::absence::{Missing, Search, note_nothing, note_nothing_of};
-use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
+use ketcd_cluster::read::{KeyFilter, Keys, Read, decoder, decoder_of};
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
-use ketcd_store::{At, KeyValue, Revision};
+use ketcd_render::watch::gap_words;
+use ketcd_store::At;
 
 /// What `-w` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,18 @@ pub(in crate::cli) async fn follow(
     let (mut printed, mut is_missing) = (0, false);
     if watched == Watched::ObjectsAndChanges {
         let fetch = fetch(session, select.clone(), sink.need()).at(At::Revision(at));
-        (printed, is_missing) = print_objects(session, (&keys, &wanted), &fetch, sink.as_mut(), out).await?;
+        let mut missing = Missing::of(session, &keys).await?;
+        // Only these are followed: a raw key is not meant as a directory.
+        let mut is_followed = |item: &Item<'_>| {
+            missing.saw(&item.entry.key);
+            keys.contains(&item.entry.key)
+        };
+        read(&fetch, &wanted, (usize::MAX, &mut printed), sink.as_mut(), &mut Vec::new(), out, &mut is_followed).await?;
+        sink.flush(out)?;
+        is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
+        if printed == 0 {
+            note_nothing(session, wanted.addresses()).await?;
+        }
     }
     out.flush()?;
     sink.begin_changes();
@@ -63,12 +74,14 @@ pub(in crate::cli) async fn follow(
     }
     let decoder = decoder(&session.cluster);
     let decoder = if let [one] = &keys.addresses[..] { decoder_of(&decoder, one.kind()).into_owned() } else { decoder };
-    let mut changes = session.cluster.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
+    let history = session.cluster.watching_after(keys.clone(), at, newest).history().await?.decoded_by(decoder);
+    let mut changes = history.on_cores(move |change, _, _| select.takes(&change.change).then(|| Box::new(change)));
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(AttributedChange { change, dated, .. }) if select.takes(&change) => {
+            Read::Item((event, change)) => {
+                let Some(AttributedChange { change, dated, .. }) = change.flatten().map(|change| *change) else { continue };
                 let asked = asked.iter().find(|(range, _)| range.contains(&change.key)).map(|(_, asked)| asked);
-                let Some(mut item) = asked.and_then(|asked| asked.pick(key_only(&change))) else { continue };
+                let Some(mut item) = asked.and_then(|asked| asked.pick(event.key_value)) else { continue };
                 let Change { revision, before, after, .. } = change;
                 // A deleted object is shown as it was last.
                 item.body = if after == ObjectVersion::Absent { before.into() } else { after.into() };
@@ -78,53 +91,11 @@ pub(in crate::cli) async fn follow(
                 sink.flush(out)?;
                 out.flush()?;
             }
-            Read::Item(_) => {}
-            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+            Read::Gap { from, to } => note(&gap_words(from, to)),
         }
     }
     if printed == 0 && watched == Watched::Changes && !session.interrupt.is_set() {
         note_nothing_of(session, &keys, &format!("no change after revision {at}")).await?;
     }
     Ok(if printed == 0 || is_missing { Outcome::Nothing } else { Outcome::Found })
-}
-
-/// Prints the objects as they are. Returns how many there are, and whether one that was named is not there.
-async fn print_objects<'c>(
-    session: &Session,
-    (keys, wanted): (&Keys, &Wanted),
-    fetch: &Fetch<'c>,
-    sink: &mut dyn Sink<'c>,
-    out: &mut Output,
-) -> Result<(usize, bool)> {
-    let (mut printed, mut missing) = (0, Missing::of(session, keys).await?);
-    for address in &keys.addresses {
-        let mut items = pin!(fetch.items(Some(address), usize::MAX));
-        while let Some(item) = items.try_next().await? {
-            missing.saw(&item.entry.key);
-            // Only these are followed: a raw key is not meant as a directory.
-            if keys.contains(&item.entry.key) {
-                printed += 1;
-                sink.add(item, out)?;
-            }
-        }
-    }
-    sink.flush(out)?;
-    let is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
-    if printed == 0 {
-        note_nothing(session, wanted.addresses()).await?;
-    }
-    Ok((printed, is_missing))
-}
-
-/// The key of a change, whose bytes are not needed any more.
-fn key_only(change: &Change) -> KeyValue {
-    KeyValue {
-        key: change.key.clone(),
-        value: bytes::Bytes::new(),
-        create_revision: Revision(0),
-        mod_revision: change.revision,
-        version: 0,
-        replaced: Revision(0),
-        lease: 0,
-    }
 }

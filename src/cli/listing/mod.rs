@@ -15,10 +15,6 @@ mod tables;
 mod templates;
 mod wanted;
 
-use std::pin::pin;
-
-use futures_util::TryStreamExt;
-
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
@@ -26,10 +22,9 @@ use crate::cli::session::absence::{self, Search};
 use compaction::Overtaken;
 use formats::{Pace, sink};
 use ketcd_cluster::built_in;
-use ketcd_cluster::read::{Fetch, KeyFilter, decoder};
-use ketcd_kube::Address;
+use ketcd_cluster::read::{KeyFilter, decoder};
 use ketcd_store::KeyValue;
-use sink::{ReadBody, Sink, fetch};
+use sink::{ReadBody, Sink, fetch, read};
 
 pub(super) use follow::{Watched, follow};
 pub(super) use wanted::{ListArgs, Wanted};
@@ -56,7 +51,7 @@ async fn once(
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let fetch = fetch(session, select, sink.need());
     let (mut found, mut absent) = (0, Vec::new());
-    let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out).await {
+    let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out, &mut |_| true).await {
         Err(error) if error.is_compacted() && found > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
         read => read.map(|()| false)?,
     };
@@ -74,35 +69,6 @@ async fn once(
         return Ok(Outcome::Nothing);
     }
     Ok(if is_missing { Outcome::Nothing } else { Outcome::Found })
-}
-
-/// Hands what is wanted to the sink; single objects that are not there are `absent`.
-async fn read<'c, 'w>(
-    fetch: &Fetch<'c>,
-    wanted: &'w Wanted,
-    (limit, found): (usize, &mut usize),
-    sink: &mut dyn Sink<'c>,
-    absent: &mut Vec<&'w Address>,
-    out: &mut Output,
-) -> Result<()> {
-    let addresses = match wanted {
-        Wanted::Addresses(addresses) => addresses.iter().map(Some).collect(),
-        Wanted::Everything => vec![None],
-    };
-    for address in addresses {
-        let before = *found;
-        if before == limit {
-            break;
-        }
-        let mut items = pin!(fetch.items(address, limit - before));
-        while let Some(item) = items.try_next().await? {
-            sink.add(item, out)?;
-            *found += 1;
-        }
-        let single = address.filter(|address| matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)));
-        absent.extend(single.filter(|_| *found == before && !fetch.is_filtered()));
-    }
-    Ok(())
 }
 
 /// Prints objects of built-in kinds that were read already, in their order, as `-o` says; JSON says which stretch of history was asked for.

@@ -1,11 +1,17 @@
-//! What prints objects one by one, and what reads them as far as it needs them.
+//! What prints objects one by one, and what reads them for it as far as it needs them.
 
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
+use super::wanted::Wanted;
 use crate::cli::outcome::Result;
+use crate::cli::output::Output;
 use crate::cli::session::Session;
 use ketcd_cluster::Selection;
 use ketcd_cluster::read::Fetch;
+use ketcd_kube::Address;
 use ketcd_render::style::StyledWrite;
 use ketcd_render::table::row_fields;
 
@@ -32,4 +38,36 @@ pub(super) trait Sink<'c> {
 /// What reads the objects that are selected, as far as a sink needs them.
 pub(super) fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
     Fetch::new(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+}
+
+/// Hands what is wanted and `is_shown` to the sink; single objects that are not there are `absent`.
+pub(super) async fn read<'c, 'w>(
+    fetch: &Fetch<'c>,
+    wanted: &'w Wanted,
+    (limit, found): (usize, &mut usize),
+    sink: &mut dyn Sink<'c>,
+    absent: &mut Vec<&'w Address>,
+    out: &mut Output,
+    is_shown: &mut dyn FnMut(&Item<'c>) -> bool,
+) -> Result<()> {
+    let addresses = match wanted {
+        Wanted::Addresses(addresses) => addresses.iter().map(Some).collect(),
+        Wanted::Everything => vec![None],
+    };
+    for address in addresses {
+        let before = *found;
+        if before == limit {
+            break;
+        }
+        let mut items = pin!(fetch.items(address, limit - before));
+        while let Some(item) = items.try_next().await? {
+            if is_shown(&item) {
+                sink.add(item, out)?;
+                *found += 1;
+            }
+        }
+        let single = address.filter(|address| matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)));
+        absent.extend(single.filter(|_| *found == before && !fetch.is_filtered()));
+    }
+    Ok(())
 }

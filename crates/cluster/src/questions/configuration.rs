@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
-use ketcd_history::clock::Dated;
+use ketcd_history::AttributedChange;
+use ketcd_history::clock::{Clock, Dated};
 use ketcd_history::config::{self, ConfigKind, Use};
 use ketcd_kube::{Body, Object};
 use ketcd_store::{At, KeyRange, Revision, Until, Want};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::read::{Keys, Read, changes};
+use crate::read::{History, Keys, Read, events};
 
 /// A pod and when its containers last started.
 pub struct Started {
@@ -65,9 +66,11 @@ impl Cluster {
 /// The pod as it is, and the revision that shows the last start of one of its containers.
 async fn last_start(cluster: &Cluster, keys: Keys, newest: Revision) -> Result<Option<(Arc<Object>, Option<Revision>)>> {
     let mut found: Option<(Arc<Object>, Option<Revision>)> = None;
-    let mut changes = changes(cluster, keys, Until::Revision(newest));
+    // When the others were made is not asked.
+    let undated = Arc::new(Clock::default());
+    let mut changes = History::of_events(cluster, events(cluster, keys, Until::Revision(newest)), undated, |_| false).changes();
     while let Some(read) = changes.try_next().await? {
-        let Read::Item(change) = read else { continue };
+        let Read::Item(AttributedChange { change, .. }) = read else { continue };
         let before = change.before.object();
         found = change.after.whole().map(|after| {
             let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());

@@ -1,6 +1,6 @@
 //! What is exported of a cluster: its identity, and every change with what etcd says of it.
 
-use std::pin::pin;
+use std::sync::Arc;
 
 use async_stream::try_stream;
 use futures_util::stream::BoxStream;
@@ -14,7 +14,7 @@ use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, Want};
 use crate::asked::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{Keys, Read, events, follower};
+use crate::read::{History, Keys, Read, events};
 
 /// What etcd says of a version, apart from its value.
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +63,11 @@ impl Cluster {
         Ok(self.source.status().await?.cluster_id)
     }
 
-    /// Returns every readable change since [`Cluster::since`] up to the revision looked at, oldest first, dated by `clock`. Those of a revision that `is_present` need not be
-    /// read where the source gives a version again when it is asked for. With `asked`, only changes of those objects and of the Events about them come.
+    /// Returns every readable change since [`Cluster::since`] up to the revision looked at, oldest first, dated by `clock`. Those of a revision that `is_present` are
+    /// not read where the source gives a version again when it is asked for. With `asked`, only changes of those objects and of the Events about them come.
     pub fn exported<'c>(
         &'c self,
-        clock: &'c Clock,
+        clock: Arc<Clock>,
         asked: Option<&'c AskedKeys>,
         is_present: impl Fn(Revision) -> bool + Send + 'c,
     ) -> BoxStream<'c, Result<Exported>> {
@@ -75,35 +75,27 @@ impl Cluster {
             let (prefix, until) = (self.prefix().await?, Until::Revision(self.revision().await?));
             let events_below = format!("{prefix}/events/");
             let is_event = |key: &[u8]| key.starts_with(events_below.as_bytes());
-            let mut follower = follower(self);
-            let (skips, after) = (self.source.reads_before(), self.counted_after());
+            let (may_skip, after) = (self.source.reads_before() && asked.is_none(), self.counted_after());
             let keys = match asked {
                 None => Keys::all(),
                 Some(asked) => Keys::many(asked.ranges().iter().cloned().chain([KeyRange::prefix(&events_below[..])]).collect()),
             };
-            let mut read = pin!(events(self, keys, until));
-            while let Some(read) = read.try_next().await? {
+            // What came before, and what is written already, says no more than what a later change replaced.
+            let leaves_out = move |event: &Event| event.revision <= after || may_skip && is_present(event.revision);
+            let mut changes = History::of_events(self, events(self, keys, until), clock, leaves_out).on_cores(|change, _, _| Box::new(change));
+            while let Some(read) = changes.try_next().await? {
                 match read {
-                    // What came before says what a later change replaced.
-                    Read::Item(event) if event.revision <= after => {
-                        if !skips {
-                            drop(follower.change(event));
-                        }
-                    }
-                    Read::Item(event) if skips && is_present(event.revision) && asked.is_none() => {
-                        yield Exported::Present { writes_event: event.kind == EventKind::Put && is_event(&event.key_value.key) };
-                    }
-                    Read::Item(event) => {
+                    Read::Item((event, Some(change))) => {
                         let (stored, is_event) = (stored(&event), is_event(&event.key_value.key));
-                        let change = Box::new(AttributedChange::new(follower.change(event), clock));
                         if self.is_exported(asked, &change.change).await? {
                             yield Exported::Change { change, stored, is_event };
                         }
                     }
-                    Read::Gap { from, to } => {
-                        self.note_gap(from, to);
-                        follower.gap(to);
+                    Read::Item((event, None)) if event.revision > after => {
+                        yield Exported::Present { writes_event: event.kind == EventKind::Put && is_event(&event.key_value.key) };
                     }
+                    Read::Item((_, None)) => {}
+                    Read::Gap { from, to } => self.note_gap(from, to),
                 }
             }
         }

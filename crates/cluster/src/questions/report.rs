@@ -1,16 +1,20 @@
 //! What a report is about: the objects that get a row, their changes, and what is there at the end.
 
 use std::collections::HashSet;
+use std::future::ready;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt};
 
+use ketcd_history::audit::Authorship;
 use ketcd_history::clock::Clock;
-use ketcd_store::{KeyRange, Revision};
+use ketcd_store::{Event, KeyRange, Revision, Until};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{History, Keys, alive_names};
+use crate::read::{History, Keys, Read, alive_names, events};
 use crate::survey::RowSelection;
 
 /// The objects of a report.
@@ -66,6 +70,28 @@ impl Reported<'_> {
 
     /// Returns the history, dated by a clock.
     pub fn history(&self, clock: Arc<Clock>) -> History<'_> {
-        History::of_wanted(self.cluster, (self.keys.clone(), self.newest), clock, |key| self.is_shown(key))
+        History::of_events(self.cluster, self.events(), clock, |_| false)
+    }
+
+    /// Returns the keys that were changed after a revision by a request that `takes`, as far as a clock knows it. Nothing is decoded.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn changed_by(&self, clock: &Clock, after: Revision, takes: impl Fn(Option<&Authorship>) -> bool) -> Result<HashSet<Bytes>> {
+        let (mut keys, mut events) = (HashSet::new(), pin!(self.events()));
+        while let Some(read) = events.try_next().await? {
+            if let Read::Item(Event { revision, sub_revision, key_value, .. }) = read
+                && revision > after
+                && takes(clock.request(revision, sub_revision))
+            {
+                keys.insert(key_value.key);
+            }
+        }
+        Ok(keys)
+    }
+
+    fn events(&self) -> impl Stream<Item = Result<Read<Event>>> + Send {
+        let is_shown = |read: &Read<Event>| !matches!(read, Read::Item(event) if !self.is_shown(&event.key_value.key));
+        events(self.cluster, self.keys.clone(), Until::Revision(self.newest)).try_filter(move |read| ready(is_shown(read)))
     }
 }

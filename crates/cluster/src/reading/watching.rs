@@ -1,21 +1,15 @@
-//! Changes as they come: what is there before the first, and when each was made.
+//! Changes as they come, and what is there before the first.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::stream::BoxStream;
-use futures_util::{StreamExt, TryStreamExt};
-use jiff::Timestamp;
-
-use ketcd_history::clock::LiveClock;
-use ketcd_history::{AttributedChange, Change};
-use ketcd_kube::{Body, Decoder, Kind, RegistryKey};
+use ketcd_kube::{Body, Kind, RegistryKey};
 use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Until, Want};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
-use crate::read::{Keys, Read, all, changes_from};
+use crate::read::{Arrivals, History, Keys, all};
 
 /// A watch of some keys.
 pub struct Watching<'c> {
@@ -28,7 +22,6 @@ pub struct Watching<'c> {
     newest: Revision,
     /// Where it ends.
     until: Until,
-    decoder: Decoder,
     /// Whether leases are read, which show who wrote what was there when it began.
     names_writers: bool,
     begun: Instant,
@@ -76,15 +69,14 @@ impl Cluster {
                 Revision(1)
             }
         };
-        let (oldest, newest, decoder) = (span.oldest, span.newest, self.reporting_decoder.clone());
-        Ok(Watching { cluster: self, keys, from, oldest, newest, until: Until::Forever, decoder, names_writers: true, begun })
+        let (oldest, newest) = (span.oldest, span.newest);
+        Ok(Watching { cluster: self, keys, from, oldest, newest, until: Until::Forever, names_writers: true, begun })
     }
 
     /// Begins to watch keys behind a revision that was shown, when `newest` was the newest. Nobody is to be told who changed them.
     pub fn watching_after(&self, keys: Keys, shown: Revision, newest: Revision) -> Watching<'_> {
-        let (decoder, begun) = (self.reporting_decoder.clone(), Instant::now());
-        let (from, until) = (shown.after(), Until::Forever);
-        Watching { cluster: self, keys, from, oldest: shown, newest, until, decoder, names_writers: false, begun }
+        let (from, until, begun) = (shown.after(), Until::Forever, Instant::now());
+        Watching { cluster: self, keys, from, oldest: shown, newest, until, names_writers: false, begun }
     }
 }
 
@@ -93,12 +85,6 @@ impl<'c> Watching<'c> {
     #[must_use]
     pub fn until(self, last: Revision) -> Self {
         Self { until: Until::Revision(last), ..self }
-    }
-
-    /// Decodes objects as `decoder` does.
-    #[must_use]
-    pub fn decoded_by(self, decoder: Decoder) -> Self {
-        Self { decoder, ..self }
     }
 
     /// Returns the revision of the first change.
@@ -163,24 +149,13 @@ impl<'c> Watching<'c> {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn changes(&self) -> Result<BoxStream<'c, Result<Read<AttributedChange>>>> {
-        let (cluster, newest, begun) = (self.cluster, self.newest, self.begun);
-        let past = match self.from <= newest {
-            false => None,
-            true if self.names_writers => Some(cluster.clock_of_writers(&[], &[], &[]).await?),
-            true => Some(cluster.clock_around(&[], &[]).await?),
+    pub async fn history(&self) -> Result<History<'c>> {
+        let (cluster, newest) = (self.cluster, self.newest);
+        let clock = match self.from <= newest {
+            false => Arc::default(),
+            true if self.names_writers => cluster.clock_of_writers(&[], &[], &[]).await?,
+            true => cluster.clock_around(&[], &[]).await?,
         };
-        let mut live = LiveClock::default();
-        let changes = changes_from(cluster, self.keys.clone(), (self.from, self.until), self.decoder.clone()).await?;
-        let attributed = move |read: Read<_>| {
-            read.map(|change: Change| match past.as_ref().filter(|_| change.revision <= newest) {
-                Some(clock) => AttributedChange::new(change, clock),
-                None => {
-                    let delay = cluster.source.latest_delay(change.revision).unwrap_or_else(|| begun.elapsed());
-                    AttributedChange::arriving(change, live.date(Timestamp::now(), delay))
-                }
-            })
-        };
-        Ok(changes.map_ok(attributed).boxed())
+        History::arriving(cluster, self.keys.clone(), (self.from, self.until), clock, Arrivals::after(newest, self.begun)).await
     }
 }

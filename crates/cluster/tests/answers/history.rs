@@ -1,15 +1,19 @@
 //! Histories of recorded clusters: times within their bounds, who made a change, and the configuration that a pod started with.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use ketcd_cluster::read::Keys;
+use ketcd_cluster::read::{self, Depth, Keys};
 use ketcd_cluster::{Cluster, Notice, Options, Read, Revision};
+use ketcd_history::clock::Bound;
 use ketcd_history::config::ConfigKind;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
+use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, Follower, ObjectVersion};
+use ketcd_kube::decodes;
+use ketcd_store::{KeyValue, Until};
 use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
 use serde_json::Value;
@@ -33,16 +37,53 @@ fn told(attributed: &AttributedChange) -> (Revision, Option<String>, Option<Acto
     (attributed.change.revision, patch, attributed.actor.clone(), attributed.dated.map(|dated| dated.time))
 }
 
+/// What one thread tells, change by change.
+async fn told_by_one_thread(cluster: &Cluster) -> Vec<(Revision, Option<String>, Option<Actor>, Option<Timestamp>)> {
+    let clock = cluster.clock_of_writers(&[], &[], &[]).await.unwrap();
+    let decoder = &cluster.decoder;
+    let follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let mut follower = follower.asking(|version| cluster.source.read_before(version));
+    let mut events = pin!(read::events(cluster, Keys::all(), Until::Revision(cluster.revision().await.unwrap())));
+    let mut all = Vec::new();
+    while let Some(read) = events.try_next().await.unwrap() {
+        match read {
+            Read::Item(event) => all.push(told(&AttributedChange::new(follower.change(event), &clock))),
+            Read::Gap { to, .. } => follower.gap(to),
+        }
+    }
+    all
+}
+
 #[tokio::test]
 async fn on_cores_makes_of_each_change_what_one_thread_does_in_the_same_order() {
-    let cluster = capture("k120-story", Options::default()).await;
-    let wanted: Vec<_> = history(&cluster, Keys::all()).await.iter().map(told).collect();
-    for texts in [None, Some(ManagedFields::Hidden)] {
-        let history = cluster.history(Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
-        let made: Vec<_> = history.on_cores(texts, |change, _, _| told(&change)).try_collect().await.unwrap();
-        let made = made.into_iter().filter_map(|read| if let Read::Item((_, made)) = read { made } else { None });
-        assert_eq!(made.collect::<Vec<_>>(), wanted);
+    for capture_name in ["k120-story", "k120-story/compacted.db.zst"] {
+        let cluster = capture(capture_name, Options::default()).await;
+        let wanted = told_by_one_thread(&cluster).await;
+        for depth in [Depth::Whole, Depth::Text(ManagedFields::Hidden)] {
+            let history = cluster.history(Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
+            let made: Vec<_> = history.decoded_to(depth).on_cores(|change, _, _| told(&change)).try_collect().await.unwrap();
+            let made = made.into_iter().filter_map(|read| if let Read::Item((_, made)) = read { made } else { None });
+            assert_eq!(made.collect::<Vec<_>>(), wanted, "{capture_name}");
+        }
     }
+}
+
+/// So few changes are decoded on the thread that asks, where decoded values are counted.
+#[tokio::test]
+async fn a_history_decodes_each_version_once_and_none_of_the_changes_that_do_not_count() {
+    let (options, address) = (Options::default(), ["pod/lab/ubuntu".to_owned()]);
+    let cluster = capture("k120-story", options.clone()).await;
+    let (keys, newest) = (Keys::of(&cluster, &address).await.unwrap(), cluster.revision().await.unwrap());
+    let history = cluster.history(keys.clone(), newest).await.unwrap();
+    let before = decodes();
+    let changes = history.changes().try_collect::<Vec<_>>().await.unwrap().len();
+    let decoded = decodes() - before;
+    assert!((4..16).contains(&changes) && decoded <= changes, "{decoded} values decoded for {changes} changes");
+    let cluster = capture("k120-story", Options { since: Some(Bound::Revision(newest)), ..options }).await;
+    let counted = cluster.counted_history(keys, newest).await.unwrap();
+    let before = decodes();
+    assert!(counted.changes().try_collect::<Vec<_>>().await.unwrap().is_empty());
+    assert_eq!(decodes(), before);
 }
 
 #[tokio::test]

@@ -84,11 +84,11 @@ async fn every_decision_is_explained_and_the_last_one_about_each_pod_is_kept() {
 async fn what_is_exported_already_is_counted_and_not_read() {
     let cluster = open(Options::default()).await;
     let clock = cluster.clock_of_writers(&[], &[], &[]).await.unwrap();
-    let all: Vec<Exported> = cluster.exported(&clock, None, |_| false).try_collect().await.unwrap();
+    let all: Vec<Exported> = cluster.exported(clock.clone(), None, |_| false).try_collect().await.unwrap();
     let events = |exported: &&Exported| matches!(exported, Exported::Change { is_event: true, stored: Some(_), .. });
     let written = all.iter().filter(events).count();
     assert!(written > 0 && all.iter().all(|exported| matches!(exported, Exported::Change { .. })));
-    let present: Vec<Exported> = cluster.exported(&clock, None, |_| true).try_collect().await.unwrap();
+    let present: Vec<Exported> = cluster.exported(clock, None, |_| true).try_collect().await.unwrap();
     assert_eq!(present.len(), all.len());
     assert_eq!(present.iter().filter(|exported| matches!(exported, Exported::Present { writes_event: true })).count(), written);
     assert_eq!(cluster.identity().await.unwrap().unwrap().len(), 36);
@@ -103,11 +103,11 @@ async fn a_file_is_watched_from_its_beginning_and_says_so() {
     assert_eq!(watching.from(), Revision(1));
     assert!(watching.initial().await.unwrap().is_none());
     assert!(kept.lock().unwrap().iter().any(|notice| matches!(notice, Notice::DoesNotChange { .. })));
-    let changes: Vec<_> = watching.changes().await.unwrap().try_collect().await.unwrap();
+    let changes: Vec<_> = watching.history().await.unwrap().changes().try_collect().await.unwrap();
     assert!(changes.len() > 3);
     let newest = cluster.source.span().await.unwrap().newest;
     let later = cluster.watching(keys, Some(newest)).await.unwrap();
-    let rest: Vec<_> = later.changes().await.unwrap().try_collect().await.unwrap();
+    let rest: Vec<_> = later.history().await.unwrap().changes().try_collect().await.unwrap();
     assert!(rest.len() < changes.len());
 }
 

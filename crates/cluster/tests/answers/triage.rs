@@ -3,14 +3,13 @@
 use std::slice;
 
 use futures_util::TryStreamExt;
-use ketcd_cluster::read::{self, Keys, Read};
+use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::triage::{Absence, Answer, Cause, changed};
 use ketcd_cluster::{Options, ReleaseChoice};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{TroubleKind, troubles_of};
-use ketcd_history::{AttributedChange, ChangeKind, Intervention, intervention};
-use ketcd_store::Until;
+use ketcd_history::{ChangeKind, Intervention, intervention};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
@@ -186,11 +185,10 @@ async fn writes_of_status_are_passed_over_and_nothing_else_is() {
         let found = changed(&cluster, newest, now, &[]).await.unwrap();
         let clock = cluster.clock().await.unwrap();
         let mut wanted = Vec::new();
-        let mut read = read::changes(&cluster, Keys::all(), Until::Revision(newest));
+        let mut read = cluster.history(Keys::all(), newest).await.unwrap().changes();
         while let Some(item) = read.try_next().await.unwrap() {
             let Read::Item(change) = item else { continue };
-            let key = change.key.clone();
-            let change = AttributedChange::new(change, clock);
+            let key = change.change.key.clone();
             if is_of_these(&key) && clock.date(change.change.revision).is_some_and(|dated| dated.time > found.windows[0].from) {
                 all += 1;
                 changed_fields += usize::from(matches!(intervention(&change), Some(Intervention::Changed(_))));

@@ -164,6 +164,12 @@ impl Decoder {
         Self { observer: Some(observer), ..self }
     }
 
+    /// The same, reporting to nobody: for values that several threads decode at once, which [`Decoder::report`] reports in their order.
+    #[must_use]
+    pub fn without_observer(self) -> Self {
+        Self { observer: None, ..self }
+    }
+
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
     #[must_use]
     pub fn with_schemas(self, schemas: Arc<CustomSchemas>) -> Self {

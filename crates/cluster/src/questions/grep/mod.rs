@@ -5,6 +5,7 @@ mod pattern;
 mod place;
 mod spans;
 
+use std::mem;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -131,7 +132,7 @@ impl Cluster {
         spans.finish(until, after);
         let changes = match spans.brought.is_empty() {
             true => Vec::new(),
-            false => attributed(self, &spans.brought, Setter::from).await?,
+            false => attributed(self, mem::take(&mut spans.brought), Setter::from).await?,
         };
         let mut objects = Vec::with_capacity(spans.objects.len());
         for (key, ObjectSpans { mut spans, deleted, .. }) in spans.objects {

@@ -1,12 +1,14 @@
 //! Who changed what before something broke: writes by users and tools to the kinds whose changes break others.
 
 use std::collections::BTreeSet;
+use std::future::ready;
+use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
 
 use ketcd_history::clock::Moment;
-use ketcd_history::{AttributedChange, Change, Follower, intervention};
+use ketcd_history::{AttributedChange, EventPair, Follower, intervention};
 use ketcd_kube::FieldSet;
 use ketcd_store::{At, Event, Generations, KeyRange, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
@@ -15,7 +17,7 @@ use super::upkeep::Upkeep;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::read::{Keys, Read, pairs_from_where, walk_back};
+use crate::read::{Depth, Followed, History, Keys, Read, events_from, knows_before, pairs, walk_back};
 
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
@@ -61,19 +63,26 @@ pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, on
     for (from, to) in spans(cluster, onsets, now)? {
         found.windows.extend(window(cluster, from, to, (to == now).then_some(at)).await?);
     }
-    let mut changes = Vec::new();
+    let mut read = Vec::new();
     for window in &found.windows {
         let (from, to) = window.revisions;
-        let read = if is_costly { None } else { unless_refused(watched(cluster, from, to).await)? };
-        changes.extend(match read {
-            Some(read) => read,
-            None => by_key(cluster, from, to).await?,
+        let watched = if is_costly { None } else { unless_refused(watched(cluster, from, to).await)? };
+        read.push(match watched {
+            // Who makes many objects at once changes few of them.
+            Some(pairs) => (pairs, Depth::BriefCreation),
+            None => (by_key(cluster, from, to).await?, Depth::Whole),
         });
     }
-    let revisions: Vec<Revision> = changes.iter().map(|change| change.revision).collect();
+    let revisions: Vec<Revision> = read.iter().flat_map(|(pairs, _)| pairs).map(|pair| pair.event.revision).collect();
     let clock = cluster.clock_of_writers(&revisions, &[], &[]).await?;
-    let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
-    found.changes = changes.filter(|change| intervention(change).is_some()).collect();
+    for (pairs, depth) in read {
+        let mut changes = History::of_pairs(cluster, pairs, Arc::clone(&clock)).decoded_to(depth).changes();
+        while let Some(read) = changes.try_next().await? {
+            if let Read::Item(change) = read {
+                found.changes.extend(intervention(&change).is_some().then_some(change));
+            }
+        }
+    }
     Ok(found)
 }
 
@@ -136,29 +145,20 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange
     Ok(ranges)
 }
 
-/// The changes between two revisions, both included.
-async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+/// The changes between two revisions, both included, as they are stored. All of them are read of a source that cannot read the version before another one.
+async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<EventPair>> {
     let ranges = ranges(cluster).await?.into_iter().map(|(_, range)| range).collect();
     let mut upkeep = Upkeep::of(cluster).await?;
-    let is_wanted = move |event: &Event| !upkeep.has(cluster, event);
-    let mut read = pairs_from_where(cluster, Keys::many(ranges), from, Until::Revision(to), is_wanted).await?;
-    let decoder = &cluster.reporting_decoder;
-    let decode = |entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body;
-    let decode_only =
-        |entry: &KeyValue, fields: &FieldSet| decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields).body;
-    let mut found = Vec::new();
-    while let Some(read) = read.try_next().await? {
-        // Who makes many objects at once changes few of them.
-        if let Read::Item(pair) = read {
-            found.push(pair.decode_with_brief_creation(decode, decode_only));
-        }
-    }
-    Ok(found)
+    let mut is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if upkeep.has(cluster, event));
+    let events = events_from(cluster, Keys::many(ranges), from, Until::Revision(to)).try_filter(move |read| ready(is_wanted(read)));
+    let pairs = pairs(cluster, events, knows_before(cluster, from).await?, |_| false);
+    let pair = |read| if let Read::Item(Followed::Pair(pair)) = read { Some(*pair) } else { None };
+    pairs.try_filter_map(|read| ready(Ok(pair(read)))).try_collect().await
 }
 
 /// The same of a live etcd that would have to read a long history for a watch: the states at both ends say which keys changed, and those are
 /// read version by version.
-async fn by_key(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+async fn by_key(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<EventPair>> {
     let mut keys = Vec::new();
     for (path, range) in ranges(cluster).await? {
         keys.extend(changed_keys(cluster, path, range, from, to).await?);
@@ -173,11 +173,11 @@ async fn by_key(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<C
     for key in keys {
         for event in versions(cluster, key, from, to).await? {
             let is_before = event.revision < from;
-            let change = follower.change(event);
-            found.extend((!is_before).then_some(change));
+            let pair = follower.pair(event);
+            found.extend((!is_before).then_some(pair));
         }
     }
-    found.sort_by_key(|change| (change.revision, change.sub_revision));
+    found.sort_by_key(|pair| (pair.event.revision, pair.event.sub_revision));
     Ok(found)
 }
 

@@ -1,6 +1,5 @@
 //! What each change of a history shows of the request that made it.
 
-use std::pin::pin;
 use std::sync::LazyLock;
 
 use futures_util::TryStreamExt;
@@ -15,7 +14,7 @@ use ketcd_store::{EventKind, KeyValue, Until};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{Keys, Read, events, follower};
+use crate::read::{Followed, Keys, Read, events, pairs};
 
 /// The fields that are looked at.
 static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
@@ -44,15 +43,11 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
 pub(super) async fn of_history(cluster: &Cluster, clock: &Clock) -> Result<Vec<ChangeFacts>> {
     let newest = cluster.source.span().await?.newest;
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
-    let (mut follower, mut found) = (follower(cluster), Vec::new());
-    let mut events = pin!(events(cluster, Keys::all(), Until::Revision(newest)));
-    while let Some(read) = events.try_next().await? {
-        match read {
-            Read::Gap { to, .. } => follower.gap(to),
-            Read::Item(event) => {
-                let pair = follower.pair(event);
-                found.extend(facts(cluster, &pair, (prefix, kinds), clock.date(pair.event.revision)));
-            }
+    let mut found = Vec::new();
+    let mut pairs = pairs(cluster, events(cluster, Keys::all(), Until::Revision(newest)), false, |_| false);
+    while let Some(read) = pairs.try_next().await? {
+        if let Read::Item(Followed::Pair(pair)) = read {
+            found.extend(facts(cluster, &pair, (prefix, kinds), clock.date(pair.event.revision)));
         }
     }
     Ok(found)

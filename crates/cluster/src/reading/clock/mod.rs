@@ -44,7 +44,8 @@ impl Cluster {
         self.first_clock().await.map(AsRef::as_ref)
     }
 
-    async fn first_clock(&self) -> Result<&Arc<Clock>> {
+    /// The same, shared.
+    pub(crate) async fn first_clock(&self) -> Result<&Arc<Clock>> {
         self.dates.clock.get_or_try_init(|| async { self.audited(self.find_clock().await?).await.map(Arc::new) }).await
     }
 

@@ -1,11 +1,14 @@
-//! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
+//! Reads a source's events: all that is readable of some keys, oldest first, with their gaps, and each with the version before it.
+
+use std::future::ready;
+use std::pin::pin;
 
 use async_stream::try_stream;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use ketcd_history::{Change, EventPair, Follower};
-use ketcd_kube::{Body, Decoder};
+use ketcd_history::{EventPair, Follower};
+use ketcd_kube::Body;
 use ketcd_store::{Event, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
 use super::alive::alive;
@@ -13,7 +16,7 @@ use super::keys::Keys;
 use super::one_by_one::items;
 use super::walk_back::version_replaced;
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a reading of events brings.
 pub enum Read<T> {
@@ -82,85 +85,74 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
     }
 }
 
-/// Every readable change of `keys` up to `until`, oldest first.
-pub fn changes<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
+/// Every event of `keys` from revision `from` on.
+pub(crate) fn events_from<'a>(cluster: &'a Cluster, keys: Keys, from: Revision, until: Until) -> BoxStream<'a, Result<Read<Event>>> {
+    let items = cluster.source.watch_ranges(keys.apart(), from, until).map_err(Error::from);
+    let read = move |item| match item {
+        WatchItem::Event(event) => keys.contains(&event.key_value.key).then_some(Read::Item(event)),
+        WatchItem::Gap { from, to } => Some(Read::Gap { from, to }),
+        WatchItem::Progress(_) => None,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
+    };
+    items.try_filter_map(move |item| ready(Ok(read(item)))).boxed()
+}
+
+/// Whether the versions that were there before revision `from` can be read, one by one, where events begin with it.
+///
+/// # Errors
+/// The source cannot be read.
+pub(crate) async fn knows_before(cluster: &Cluster, from: Revision) -> Result<bool> {
+    let span = cluster.source.span().await?;
+    Ok(!cluster.source.reads_before() && from > span.oldest && from <= span.newest.after())
+}
+
+/// An event on its way to the change that it made.
+pub(crate) enum Followed {
+    /// With the version before it.
+    Pair(Box<EventPair>),
+    /// Its change is not wanted.
+    LeftOut(Event),
+}
+
+/// Each event with the version before it, both as they are stored; nothing is read for those that `leaves_out`. Where the source `knows_before` the first
+/// event what was there, the version before the first event of a key is read when it comes.
+pub(crate) fn pairs<'a>(
+    cluster: &'a Cluster,
+    events: impl Stream<Item = Result<Read<Event>>> + Send + 'a,
+    knows_before: bool,
+    leaves_out: impl Fn(&Event) -> bool + Send + 'a,
+) -> BoxStream<'a, Result<Read<Followed>>> {
     let mut follower = follower(cluster);
-    events(cluster, keys, until).map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
-}
-
-/// Every change of `keys` from revision `from` on, decoded by `decoder`; what was alive before it is known, so that the first changes have their patches
-/// too.
-pub(crate) async fn changes_from<'a>(
-    cluster: &'a Cluster,
-    keys: Keys,
-    (from, until): (Revision, Until),
-    decoder: Decoder,
-) -> Result<BoxStream<'a, Result<Read<Change>>>> {
-    read_from(cluster, follower_by(cluster, decoder), keys, (from, until), |_| true, Follower::change).await
-}
-
-/// [`changes_from`], of those events alone that `is_wanted`, both versions as they are stored. It must want all events of a source that cannot read the
-/// version before another one.
-pub(crate) async fn pairs_from_where<'a>(
-    cluster: &'a Cluster,
-    keys: Keys,
-    from: Revision,
-    until: Until,
-    is_wanted: impl FnMut(&Event) -> bool + Send + 'a,
-) -> Result<BoxStream<'a, Result<Read<EventPair>>>> {
-    read_from(cluster, follower(cluster), keys, (from, until), is_wanted, Follower::pair).await
-}
-
-async fn read_from<'a, T: Send + 'a, D: Fn(&KeyValue) -> Body + Send + 'a>(
-    cluster: &'a Cluster,
-    mut follower: Follower<'a, D>,
-    keys: Keys,
-    (from, until): (Revision, Until),
-    mut is_wanted: impl FnMut(&Event) -> bool + Send + 'a,
-    make: fn(&mut Follower<'a, D>, Event) -> T,
-) -> Result<BoxStream<'a, Result<Read<T>>>> {
-    let source = cluster.source.as_ref();
-    let span = source.span().await?;
-    let is_readable = from > span.oldest && from <= span.newest.after();
-    Ok(Box::pin(try_stream! {
-        let mut items = source.watch_ranges(keys.apart(), from, until);
-        while let Some(item) = items.try_next().await? {
-            match item {
-                WatchItem::Event(event) if keys.contains(&event.key_value.key) && is_wanted(&event) => {
-                    // Keys may be many: only of those that change the version before is read.
-                    if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
-                        let replaced = version_replaced(source, &event.key_value).await?;
-                        replaced.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
-                    }
-                    yield follow(&mut follower, Read::Item(event), make);
+    try_stream! {
+        let mut events = pin!(events);
+        while let Some(read) = events.try_next().await? {
+            match read {
+                Read::Gap { from, to } => {
+                    follower.gap(to);
+                    yield Read::Gap { from, to };
                 }
-                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, make),
-                WatchItem::Event(_) | WatchItem::Progress(_) => {}
-                #[cfg(not(ketcd_exhaustive))]
-                _ => unreachable!("of another version"),
+                Read::Item(event) if leaves_out(&event) => {
+                    follower.pass_over(&event);
+                    yield Read::Item(Followed::LeftOut(event));
+                }
+                Read::Item(event) => {
+                    // Keys may be many: only of those that change the version before is read.
+                    if knows_before && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
+                        let replaced = version_replaced(cluster.source.as_ref(), &event.key_value).await?;
+                        replaced.into_iter().for_each(|before| follower.pass_over(&Event::put(before, Origin::Live)));
+                    }
+                    yield Read::Item(Followed::Pair(Box::new(follower.pair(event))));
+                }
             }
         }
-    }))
-}
-
-/// What `item` makes of an event.
-pub(super) fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
-    follower: &mut Follower<'p, D>,
-    read: Read<Event>,
-    item: impl FnOnce(&mut Follower<'p, D>, Event) -> T,
-) -> Read<T> {
-    if let Read::Gap { to, .. } = read {
-        follower.gap(to);
     }
-    read.map(|event| item(follower, event))
+    .boxed()
 }
 
 /// A follower that holds no versions which the source can give again.
-pub fn follower(cluster: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
-    follower_by(cluster, cluster.reporting_decoder.clone())
-}
-
-fn follower_by(cluster: &Cluster, decoder: Decoder) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+fn follower(cluster: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+    let decoder = cluster.reporting_decoder.clone();
     let follower = Follower::new(move |entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
     if cluster.source.reads_before() { follower.asking(|version| cluster.source.read_before(version)) } else { follower }
 }

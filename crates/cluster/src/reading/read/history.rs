@@ -1,34 +1,42 @@
-//! The history of some keys: every change that can be read, each with its time and its author.
+//! The changes of some keys, each with its time and its author: decoded on all cores, in their order, and handed over when they come.
 
 use std::future::ready;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use ketcd_history::clock::Clock;
-use ketcd_history::diff::ManagedFields;
-use ketcd_history::{AttributedChange, EventPair, Follower, PrevVersion, TextChange};
-use ketcd_kube::{Body, Decoder, Opaque, UnknownField};
+use ketcd_history::clock::{Clock, Dated};
+use ketcd_history::{AttributedChange, EventPair, PrevVersion, Problems, Recent, SharedVersion};
+use ketcd_kube::Decoder;
 use ketcd_store::{At, Event, EventKind, KeyValue, Revision, Until};
 
-use super::changes::{Read, events, follow, follower};
+use super::arrivals::Arrivals;
+use super::changes::{Followed, Read, events, events_from, knows_before, pairs};
+use super::depth::Depth;
 use super::keys::Keys;
 use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::{Error, Result};
 use crate::kinds::KeySubject;
 
-/// The history of some keys, of which nothing is decoded yet.
+/// Decoded objects take several times as much memory as the stored ones.
+const STORED_BYTES_OF_OBJECTS: usize = 4;
+
+/// The changes of some keys, of which nothing is decoded yet.
 pub struct History<'c> {
     cluster: &'c Cluster,
-    events: BoxStream<'c, Result<Read<Event>>>,
+    pairs: BoxStream<'c, Result<Read<Followed>>>,
     clock: Arc<Clock>,
+    arrivals: Option<Arrivals>,
+    /// Gaps that end before this revision, or with it, do not count.
+    after: Revision,
+    depth: Depth,
+    decoder: Decoder,
 }
 
-/// What became of each change, with the object's key; `None` for a change before [`Cluster::since`], which does not count.
-pub type Counted<'c, T> = BoxStream<'c, Result<Read<(Bytes, Option<T>)>>>;
+/// What was made of each change, with its event; `None` for a change that was left out.
+pub type Made<'c, T> = BoxStream<'c, Result<Read<(Event, Option<T>)>>>;
 
 impl Cluster {
     /// Returns every readable change of what an address names (`pod/shop/web-0`, `pods`, a raw key) up to the revision looked at, oldest first, with
@@ -47,31 +55,80 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn history(&self, keys: Keys, until: Revision) -> Result<History<'_>> {
+        let (events, clock) = self.dated_events(keys, until).await?;
+        Ok(History::of_events(self, events, clock, |_| false))
+    }
+
+    /// The same, of which only the changes after [`Cluster::since`] count: the others are left out, with the gaps between them.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn counted_history(&self, keys: Keys, until: Revision) -> Result<History<'_>> {
+        let (events, clock) = self.dated_events(keys, until).await?;
+        let after = self.counted_after();
+        Ok(History { after, ..History::of_events(self, events, clock, move |event| event.revision <= after) })
+    }
+
+    async fn dated_events(&self, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Event>>>, Arc<Clock>)> {
         let keys = Keys { to_newest: self.at == At::Newest, ..keys };
         if !keys.are_whole() {
             let clock = self.clock_of_writers(&[], &[], &[]).await?;
-            return Ok(History { cluster: self, events: events(self, keys, Until::Revision(until)).boxed(), clock });
+            return Ok((events(self, keys, Until::Revision(until)).boxed(), clock));
         }
         let read: Vec<Read<Event>> = events(self, keys, Until::Revision(until)).try_collect().await?;
         let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
         let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
         let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
         let clock = self.clock_of_writers(&revisions, &versions, &events().collect::<Vec<_>>()).await?;
-        Ok(History { cluster: self, events: stream::iter(read.into_iter().map(Ok)).boxed(), clock })
+        Ok((stream::iter(read.into_iter().map(Ok)).boxed(), clock))
     }
 }
 
 impl<'c> History<'c> {
-    /// The history up to a revision of those keys alone that `is_wanted`, dated by a clock that is known already; the others are not decoded.
-    pub(crate) fn of_wanted(
+    /// What these events changed, dated by a clock; of those that `leaves_out` nothing is read or decoded.
+    pub(crate) fn of_events(
         cluster: &'c Cluster,
-        (keys, until): (Keys, Revision),
+        events: impl Stream<Item = Result<Read<Event>>> + Send + 'c,
         clock: Arc<Clock>,
-        is_wanted: impl Fn(&[u8]) -> bool + Send + 'c,
+        leaves_out: impl Fn(&Event) -> bool + Send + 'c,
     ) -> Self {
-        let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
-        let events = events(cluster, keys, Until::Revision(until)).try_filter(move |read| ready(is_wanted(read))).boxed();
-        Self { cluster, events, clock }
+        Self::new(cluster, pairs(cluster, events, false, leaves_out), clock)
+    }
+
+    /// What these events changed, each with the version before it.
+    pub(crate) fn of_pairs(cluster: &'c Cluster, pairs: Vec<EventPair>, clock: Arc<Clock>) -> Self {
+        let pairs = pairs.into_iter().map(|pair| Ok(Read::Item(Followed::Pair(Box::new(pair)))));
+        Self::new(cluster, stream::iter(pairs).boxed(), clock)
+    }
+
+    /// The changes from a revision on, of which those that arrive are dated by their arrival.
+    pub(crate) async fn arriving(
+        cluster: &'c Cluster,
+        keys: Keys,
+        (from, until): (Revision, Until),
+        clock: Arc<Clock>,
+        arrivals: Arrivals,
+    ) -> Result<Self> {
+        let knows_before = knows_before(cluster, from).await?;
+        let pairs = pairs(cluster, events_from(cluster, keys, from, until), knows_before, |_| false);
+        Ok(Self { arrivals: Some(arrivals), ..Self::new(cluster, pairs, clock) })
+    }
+
+    fn new(cluster: &'c Cluster, pairs: BoxStream<'c, Result<Read<Followed>>>, clock: Arc<Clock>) -> Self {
+        let decoder = cluster.reporting_decoder.clone();
+        Self { cluster, pairs, clock, arrivals: None, after: Revision(0), depth: Depth::Whole, decoder }
+    }
+
+    /// Decodes objects as `decoder` does.
+    #[must_use]
+    pub fn decoded_by(self, decoder: Decoder) -> Self {
+        Self { decoder, ..self }
+    }
+
+    /// Decodes objects no further than this.
+    #[must_use]
+    pub fn decoded_to(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// When revisions were written, and who was alive.
@@ -81,95 +138,82 @@ impl<'c> History<'c> {
 
     /// Returns every change, oldest first, and the gaps between them.
     pub fn changes(self) -> BoxStream<'c, Result<Read<AttributedChange>>> {
-        let Self { cluster, events, clock } = self;
-        let mut follower = follower(cluster);
-        let change = move |read| follow(&mut follower, read, |follower, event| AttributedChange::new(follower.change(event), &clock));
-        events.map_ok(change).boxed()
-    }
-
-    /// Returns the changes and gaps that count. Nothing is decoded of the others.
-    pub fn counted(self) -> Counted<'c, AttributedChange> {
-        let Self { cluster, events, clock } = self;
-        let (after, mut follower) = (cluster.counted_after(), follower(cluster));
-        let change = move |read| {
-            follow(&mut follower, read, |follower, event: Event| {
-                let key = event.key_value.key.clone();
-                if event.revision <= after {
-                    follower.pair(event);
-                    return (key, None);
-                }
-                (key, Some(AttributedChange::new(follower.change(event), &clock)))
-            })
+        let made = self.on_cores(|change, _, _| change);
+        let change = |read: Read<(Event, Option<AttributedChange>)>| match read {
+            Read::Item((_, change)) => change.map(Read::Item),
+            Read::Gap { from, to } => Some(Read::Gap { from, to }),
         };
-        events.map_ok(change).try_filter(move |read| ready(read.counts(after))).boxed()
+        made.try_filter_map(move |read| ready(Ok(change(read)))).boxed()
     }
 
-    /// Makes something of each change that counts on all cores, in their order. With `texts`, no more is decoded than the change needs and the object's
-    /// JSON after it, which `make` gets too.
+    /// Makes something of each change on all cores, in their order. `make` also gets the object, where it is named, and its JSON after the change, where
+    /// it was decoded as text.
     pub fn on_cores<T: Send + 'static>(
         self,
-        texts: Option<ManagedFields>,
         make: impl Fn(AttributedChange, &KeySubject, Option<&[u8]>) -> T + Send + Sync + 'static,
-    ) -> Counted<'c, T> {
-        let Self { cluster, events, clock } = self;
-        let (after, mut follower) = (cluster.counted_after(), follower(cluster));
-        let pairs = events.map_ok(move |read| follow(&mut follower, read, Follower::pair));
-        let named = pairs.try_filter(move |read| ready(read.counts(after))).and_then(move |read| async move {
-            Ok::<_, Error>(match read {
-                Read::Item(pair) if pair.event.revision > after => {
-                    let subject = cluster.subject_of(&pair.event.key_value.key).await?;
-                    Read::Item((pair, Some(subject)))
+    ) -> Made<'c, T> {
+        let Self { cluster, pairs, clock, mut arrivals, after, depth, decoder } = self;
+        let (quiet, mut recent) = (decoder.clone().without_observer(), Recent::default());
+        let steps = pairs.try_filter(move |read| ready(read.counts(after))).and_then(move |read| {
+            let read = read.map(|followed| {
+                let mut step = Step { followed, shared: [None, None], subject: KeySubject::default(), arrival: None };
+                if let Followed::Pair(pair) = &step.followed {
+                    step.arrival = arrivals.as_mut().and_then(|arrivals| arrivals.date(cluster, pair.event.revision));
+                    step.shared = if depth.shares() { recent.of(pair) } else { [None, None] };
                 }
-                read => read.map(|pair| (pair, None)),
-            })
+                step
+            });
+            async move {
+                let mut read = read;
+                if let Read::Item(Step { followed: Followed::Pair(pair), subject, .. }) = &mut read
+                    && depth.names()
+                {
+                    *subject = cluster.subject_of(&pair.event.key_value.key).await?;
+                }
+                Ok(read)
+            }
         });
-        let decoder = cluster.decoder.clone();
-        let made = move |read: Read<(EventPair, Option<KeySubject>)>| {
-            read.map(|(pair, subject)| {
-                let key = pair.event.key_value.key.clone();
-                let Some(subject) = subject else { return (key, None, Vec::new()) };
-                let (change, text, found) = decoded(pair, &decoder, texts);
-                (key, Some(make(AttributedChange::new(change, &clock), &subject, text.as_deref())), found)
+        let made = move |read: Read<Step>| {
+            read.map(|Step { followed, shared, subject, arrival }| match followed {
+                Followed::LeftOut(event) => (event, None, Vec::new()),
+                Followed::Pair(pair) => {
+                    let event = pair.event.clone();
+                    let (change, text, found) = depth.decoded(*pair, &shared, &quiet);
+                    let change = match arrival {
+                        Some(dated) => AttributedChange::arriving(change, dated),
+                        None => AttributedChange::new(change, &clock),
+                    };
+                    (event, Some(make(change, &subject, text.as_deref())), found)
+                }
             })
         };
-        let reported = move |read: Read<(Bytes, Option<T>, Vec<Found>)>| {
-            read.map(|(key, made, found)| {
-                found.iter().for_each(|(revision, found)| cluster.reporting_decoder.report(&key, *revision, found));
-                (key, made)
+        let reported = move |read: Read<(Event, Option<T>, Vec<(i64, Problems)>)>| {
+            read.map(|(event, made, found)| {
+                found.iter().for_each(|(revision, found)| decoder.report(&event.key_value.key, *revision, found));
+                (event, made)
             })
         };
-        cores::in_order_ahead(named, stored_bytes, made).map_ok(reported).boxed()
+        let weight = if matches!(depth, Depth::Text(_)) { 1 } else { STORED_BYTES_OF_OBJECTS };
+        let bytes = move |read: &Read<Step>| match read {
+            Read::Item(Step { followed: Followed::Pair(pair), .. }) => stored_bytes(pair) * weight,
+            _ => 0,
+        };
+        cores::in_order_ahead(steps, bytes, made).map_ok(reported).boxed()
     }
 }
 
-/// What is to be reported of a value that was decoded on another core.
-pub(super) type Found = (i64, Result<Vec<UnknownField>, Opaque>);
-
-/// Decodes a change, as a text where that is enough, without reporting anything.
-pub(super) fn decoded(
-    pair: EventPair,
-    decoder: &Decoder,
-    texts: Option<ManagedFields>,
-) -> (ketcd_history::Change, Option<Vec<u8>>, Vec<Found>) {
-    if let Some(TextChange { change, text, .. }) = texts.and_then(|managed_fields| pair.decode_as_text(decoder, managed_fields)) {
-        return (change, text, Vec::new());
-    }
-    let mut found = Vec::new();
-    let change = pair.decode(|KeyValue { key, value, mod_revision, .. }| {
-        let decoded = decoder.decode(key, value, mod_revision.0);
-        let problems = match &decoded.body {
-            Body::Object(_) => Ok(decoded.unknown_fields),
-            Body::Opaque(opaque) => Err(opaque.clone()),
-        };
-        found.push((mod_revision.0, problems));
-        decoded.body.into()
-    });
-    (change, None, found)
+/// An event on its way to what is made of it.
+struct Step {
+    followed: Followed,
+    /// The versions before and after it, where other changes need them too.
+    shared: [Option<Arc<SharedVersion>>; 2],
+    subject: KeySubject,
+    /// When it arrived, if it has just arrived.
+    arrival: Option<Dated>,
 }
 
 /// How many stored bytes a change holds on its way.
-pub(super) fn stored_bytes<S>(read: &Read<(EventPair, S)>) -> usize {
-    let Read::Item((pair, _)) = read else { return 0 };
+pub(super) fn stored_bytes(pair: &EventPair) -> usize {
     let before = if let PrevVersion::Version(last) = &pair.prev { last.value.len() } else { 0 };
     before + pair.event.key_value.value.len()
 }

@@ -1,12 +1,17 @@
 //! The last changes of one object, read backwards by its own key: each version names the revision before which the one before it is found.
 
+use std::future::ready;
+use std::sync::Arc;
+
 use futures_util::{StreamExt, TryStreamExt};
 
+use super::changes::Read;
+use super::history::History;
 use super::walk_back::walk_back;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use ketcd_history::{AttributedChange, Change, Follower};
-use ketcd_store::{KeyValue, Origin, Revision};
+use ketcd_history::{AttributedChange, EventPair, Follower};
+use ketcd_store::{Event, KeyValue, Origin, Revision};
 
 /// The last changes of an object, and what came before them.
 pub struct LastChanges {
@@ -28,14 +33,13 @@ pub async fn last_changes(cluster: &Cluster, newest: &KeyValue, most: usize, clo
     let has_earlier = (versions[0].version != 1 || versions.len() > most) && !cluster.source.is_one_moment();
     let mut follower = Follower::new(|entry: &KeyValue| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
     let origin = if cluster.source.is_one_moment() { Origin::Objects } else { Origin::Live };
-    let changes: Vec<Change> = versions.iter().map(|version| follower.seed(version.clone(), origin)).collect();
+    let pairs: Vec<EventPair> = versions.iter().map(|version| follower.pair(Event::put(version.clone(), origin))).collect();
     let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();
-    let around = if closely { Some(cluster.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
-    let clock = match &around {
-        Some(clock) => clock,
-        None => cluster.clock().await?,
-    };
-    let surplus = changes.len().saturating_sub(most);
-    let changes = changes.into_iter().skip(surplus).map(|change| AttributedChange::new(change, clock)).collect();
-    Ok(LastChanges { changes, has_earlier })
+    let clock =
+        if closely { cluster.clock_of_writers(&revisions, &versions, &[]).await? } else { Arc::clone(cluster.first_clock().await?) };
+    let surplus = pairs.len().saturating_sub(most);
+    // What cannot be decoded of the past is not a fault of what is shown.
+    let changes = History::of_pairs(cluster, pairs, clock).decoded_by(cluster.decoder.clone()).changes();
+    let changes = changes.skip(surplus).try_filter_map(|read| ready(Ok(if let Read::Item(change) = read { Some(change) } else { None })));
+    Ok(LastChanges { changes: changes.try_collect().await?, has_earlier })
 }

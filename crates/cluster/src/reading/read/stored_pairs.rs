@@ -1,30 +1,27 @@
 //! Every event with the version before it, as both are stored, looked at on all cores before anything is dated: for questions that few changes answer.
 
-use std::sync::Arc;
+use std::future::ready;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 
-use ketcd_history::clock::Clock;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::{AttributedChange, EventPair, Follower};
+use ketcd_history::{AttributedChange, EventPair, Problems};
 use ketcd_kube::{Body, Decoder};
 use ketcd_store::{Event, EventKind, KeyValue, Revision, Until};
 
-use super::changes::{Read, events, follow, follower};
-use super::history::{Found, decoded, stored_bytes};
+use super::changes::{Followed, Read, events, pairs};
+use super::depth::Depth;
+use super::history::{History, stored_bytes};
 use super::keys::Keys;
 use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::Result;
 
-/// Fewer changes are not worth a thread.
-const MIN_CHANGES_PER_THREAD: usize = 16;
-
 /// What decodes the values of one event, and keeps what is to be reported of them.
 pub(crate) struct Reporting<'d> {
     decoder: &'d Decoder,
-    found: Vec<Found>,
+    found: Vec<(i64, Problems)>,
 }
 
 impl Reporting<'_> {
@@ -52,44 +49,49 @@ pub(crate) fn pairs_on_cores<'c, T: Send + 'static>(
     until: Revision,
     make: impl Fn(EventPair, &mut Reporting<'_>) -> T + Send + Sync + 'static,
 ) -> BoxStream<'c, Result<Read<T>>> {
-    let mut follower = follower(cluster);
-    let read = events(cluster, keys, Until::Revision(until));
-    let pairs = read.map_ok(move |read| follow(&mut follower, read, Follower::pair).map(|pair| (pair, ())));
+    let pair = |read: Read<Followed>| match read {
+        Read::Item(Followed::Pair(pair)) => Some(Read::Item(pair)),
+        Read::Item(Followed::LeftOut(_)) => None,
+        Read::Gap { from, to } => Some(Read::Gap { from, to }),
+    };
+    let pairs = pairs(cluster, events(cluster, keys, Until::Revision(until)), false, |_| false);
+    let pairs = pairs.try_filter_map(move |read| ready(Ok(pair(read))));
     let decoder = cluster.decoder.clone();
-    let made = move |read: Read<(EventPair, ())>| {
-        read.map(|(pair, ())| {
+    let made = move |read: Read<Box<EventPair>>| {
+        read.map(|pair| {
             let key = pair.event.key_value.key.clone();
             let mut reporting = Reporting { decoder: &decoder, found: Vec::new() };
-            let made = make(pair, &mut reporting);
+            let made = make(*pair, &mut reporting);
             (key, made, reporting.found)
         })
     };
-    let reported = move |read: Read<(bytes::Bytes, T, Vec<Found>)>| {
+    let bytes = |read: &Read<Box<EventPair>>| if let Read::Item(pair) = read { stored_bytes(pair) } else { 0 };
+    let reported = move |read: Read<(bytes::Bytes, T, Vec<(i64, Problems)>)>| {
         read.map(|(key, made, found)| {
             found.iter().for_each(|(revision, found)| cluster.reporting_decoder.report(&key, *revision, found));
             made
         })
     };
-    cores::in_order_ahead(pairs, stored_bytes, made).map_ok(reported).boxed()
+    cores::in_order_ahead(pairs, bytes, made).map_ok(reported).boxed()
 }
 
 /// Dates changes and finds who made them, on all cores, in their order. They are all that the clock is asked for, so that a long history is dated where
-/// they are. `make` keeps what is needed of each.
+/// they are. `make` keeps what is needed of each; nothing is reported.
 ///
 /// # Errors
 /// The source cannot be read.
-pub(crate) async fn attributed<T: Send>(
+pub(crate) async fn attributed<T: Send + 'static>(
     cluster: &Cluster,
-    pairs: &[EventPair],
-    make: impl Fn(AttributedChange) -> T + Sync,
+    pairs: Vec<EventPair>,
+    make: impl Fn(AttributedChange) -> T + Send + Sync + 'static,
 ) -> Result<Vec<T>> {
     let events: Vec<&Event> = pairs.iter().map(|pair| &pair.event).collect();
     let revisions: Vec<Revision> = events.iter().map(|event| event.revision).collect();
     let versions: Vec<KeyValue> = events.iter().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
-    let clock: Arc<Clock> = cluster.clock_of_writers(&revisions, &versions, &events).await?;
-    let change = |pair: &EventPair| {
-        let (change, ..) = decoded(pair.clone(), &cluster.decoder, Some(ManagedFields::Hidden));
-        make(AttributedChange::new(change, &clock))
-    };
-    Ok(cores::in_order(pairs, MIN_CHANGES_PER_THREAD, change))
+    let clock = cluster.clock_of_writers(&revisions, &versions, &events).await?;
+    let history =
+        History::of_pairs(cluster, pairs, clock).decoded_by(cluster.decoder.clone()).decoded_to(Depth::Text(ManagedFields::Hidden));
+    let made = history.on_cores(move |change, _, _| make(change));
+    let made = made.try_filter_map(|read| ready(Ok(if let Read::Item((_, made)) = read { made } else { None })));
+    made.try_collect().await
 }
