@@ -1,8 +1,9 @@
 //! What must be rewritten before an upgrade: objects stored in versions that the target does not serve, kinds that it no longer has, versions of custom
 //! kinds that were stored at some time, and who still writes the old versions.
 //!
-//! The tables of releases are those of `ketcd_kube::api`. A version that the target still stores counts as read, even if it serves another one only: a
-//! CustomResourceDefinition is stored as v1beta1 to this day. `status.storedVersions`: k8s.io/apiextensions-apiserver v0.37.1,
+//! The tables of releases are those of `ketcd_kube::api`. What the target itself still stores needs no rewriting, even if it serves another version
+//! only: a CustomResourceDefinition is stored as v1beta1 to this day. Any write stores an object as the running release does, so the release that stores
+//! the new version first has to do it. `status.storedVersions`: k8s.io/apiextensions-apiserver v0.37.1,
 //! `pkg/apis/apiextensions/types.go`.
 
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ struct Seen {
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn check(cluster: &Cluster, revision: Revision, target: Release) -> Result<Part> {
-    let definitions = definitions(cluster, revision).await?;
+    let (definitions, running) = (definitions(cluster, revision).await?, cluster.release());
     let versions = Versions::new(target, &definitions);
     let seen = seen(cluster, revision).await?;
     let kinds = cluster.kinds().await?;
@@ -55,7 +56,7 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision, target: Release
     for ((api_version, kind), group) in &seen.stored {
         // What is wrong with custom kinds, their definitions say.
         let Some(known) = kinds.of_object(api_version, kind).filter(|known| !known.is_custom()) else { continue };
-        part.findings.extend(stored(api_version, known, group, &versions, target));
+        part.findings.extend(stored(api_version, known, group, &versions, (running, target)));
     }
     for ((api_version, kind), managers) in &seen.written {
         let Some(known) = kinds.of_object(api_version, kind) else { continue };
@@ -126,26 +127,36 @@ fn is_removed(kind: &Kind, versions: &Versions) -> bool {
 }
 
 /// What is to be done about objects in one stored version.
-fn stored(api_version: &str, kind: &Kind, group: &Group, versions: &Versions, target: Release) -> Option<Finding> {
-    if versions.serves(api_version, &kind.kind) || storage_version(kind, target).as_deref() == Some(api_version) {
+fn stored(api_version: &str, kind: &Kind, group: &Group, versions: &Versions, (running, target): (Release, Release)) -> Option<Finding> {
+    if versions.serves(api_version, &kind.kind) {
         return None;
     }
     let objects = if group.objects == 1 { "1 object is".to_owned() } else { format!("{} objects are", group.objects) };
     let (resource, name) = (kind.resource(), &kind.kind);
     let all = if kind.namespaced { " -A" } else { "" };
-    let (says, evidence) = match versions.preferred(&kind.group, name) {
-        Some(preferred) => (
-            format!(
-                "{objects} stored as {api_version} {name}, which {target} does not serve: they must be rewritten before, as {preferred}"
-            ),
-            format!("kubectl get {resource}{all} -o json | kubectl replace -f -"),
-        ),
-        None => (
-            format!("{objects} stored as {api_version} {name}, a kind that {target} does not serve: nobody reads them there"),
-            format!("kubectl get {resource}{all} -o yaml"),
-        ),
+    let rewrite = format!("kubectl get {resource}{all} -o json | kubectl replace -f -");
+    let not_served = format!("{objects} stored as {api_version} {name}, which {target} does not serve");
+    let finding = |weight, says: String| Finding::new(FindingKind::Upgrade, weight, says).of_key(group.example.as_bytes());
+    if storage_version(kind, target).as_deref() == Some(api_version) {
+        return Some(finding(Weight::Low, format!("{not_served} but stores itself: nothing has to be rewritten")));
+    }
+    if versions.preferred(&kind.group, name).is_none() {
+        let says = format!("{objects} stored as {api_version} {name}, a kind that {target} does not serve: nobody reads them there");
+        return Some(finding(Weight::Medium, says).because(format!("kubectl get {resource}{all} -o yaml")));
+    }
+    let first = (running.0..=target.0).map(Release).find_map(|release| {
+        let stored = storage_version(kind, release).filter(|stored| versions.serves(stored, name))?;
+        Some((release, stored))
+    });
+    let when = match first {
+        Some((release, stored)) if release == running => format!("they must be rewritten before, as {stored}"),
+        Some((release, stored)) if release < target => {
+            format!("they must be rewritten on the way, in {release}, which stores them as {stored}")
+        }
+        Some((_, stored)) => format!("rewrite them after the upgrade; no release before {target} stores them as {stored}"),
+        None => "they must be rewritten before".to_owned(),
     };
-    Some(Finding::new(FindingKind::Upgrade, Weight::Medium, says).of_key(group.example.as_bytes()).because(evidence))
+    Some(finding(Weight::Medium, format!("{not_served}: {when}")).because(rewrite))
 }
 
 /// Who writes a version that the target does not serve.
@@ -189,21 +200,29 @@ mod tests {
     use super::*;
     use crate::cluster::built_in;
 
+    /// What is said of two objects that 1.20 stores.
     fn says(api_version: &str, kind: &str, target: u16) -> Option<String> {
         let known = built_in().of_object(api_version, kind).unwrap();
         let group = Group { objects: 2, example: "/registry/a/b".to_owned() };
-        let target = Release(target);
-        stored(api_version, known, &group, &Versions::new(target, &[]), target).map(|finding| finding.says)
+        let finding = stored(api_version, known, &group, &Versions::new(Release(target), &[]), (Release(20), Release(target)))?;
+        Some(format!("{} {}", finding.weight.name(), finding.says))
     }
 
     #[test]
     fn versions_are_held_against_the_table_of_the_target() {
         assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 24), None);
-        assert!(says("policy/v1beta1", "PodDisruptionBudget", 25).unwrap().ends_with("rewritten before, as policy/v1"));
+        let budgets = "2 objects are stored as policy/v1beta1 PodDisruptionBudget, which";
+        let said = format!("low {budgets} 1.25 does not serve but stores itself: nothing has to be rewritten");
+        assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 25), Some(said));
+        let said =
+            format!("medium {budgets} 1.37 does not serve: they must be rewritten on the way, in 1.27, which stores them as policy/v1");
+        assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 37), Some(said));
+        let said = "medium 2 objects are stored as extensions/v1beta1 Ingress, which 1.22 does not serve: \
+            rewrite them after the upgrade; no release before 1.22 stores them as networking.k8s.io/v1";
+        assert_eq!(says("extensions/v1beta1", "Ingress", 22).as_deref(), Some(said));
         assert!(says("policy/v1beta1", "PodSecurityPolicy", 25).unwrap().contains("a kind that 1.25 does not serve"));
         assert_eq!(says("v1", "Pod", 37), None);
-        // A definition is stored in a version that is no longer served.
-        assert_eq!(says("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", 37), None);
+        assert!(says("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", 37).unwrap().starts_with("low "));
     }
 
     #[test]

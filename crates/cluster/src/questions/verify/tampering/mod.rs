@@ -90,7 +90,8 @@ pub(super) async fn findings(cluster: &Cluster, asked: &VerifyAsked) -> Result<P
     let copied_until = creations.judge(&mut found);
     let (findings, left) = found.findings(copied_until);
     if findings.is_empty() && changes > 0 {
-        part.checked.push(format!("{changes} changes show no write past the API server"));
+        let calls = if cluster.source.facts().log.is_some() { "and the calls in the log" } else { "there is no log of calls" };
+        part.checked.push(format!("{changes} changes show no write past the API server; {calls}"));
     }
     part.findings = findings;
     if has_served {
@@ -102,7 +103,9 @@ pub(super) async fn findings(cluster: &Cluster, asked: &VerifyAsked) -> Result<P
     if let Some(revision) = copied_until {
         part.not_checked.push(format!("the store was copied key by key up to revision {revision}, so times and calls before show nothing"));
     }
-    part.not_checked.extend(log_notes(cluster, is_copied_log));
+    if is_copied_log {
+        part.not_checked.push("the calls in the log: most are puts by themselves, as of a program that copies".to_owned());
+    }
     Ok(part)
 }
 
@@ -146,13 +149,4 @@ fn rules(cluster: &Cluster, prefix: &str, every: usize) -> (Vec<Box<dyn Rule>>, 
     let is_copied_log = calls.as_ref().is_some_and(|calls| calls.is_copy);
     rules.extend(calls.map(|calls| Box::new(calls) as Box<dyn Rule>));
     (rules, is_copied_log)
-}
-
-/// What a source without a log of calls, or with one of a program that copies, leaves open.
-fn log_notes(cluster: &Cluster, is_copied_log: bool) -> Option<String> {
-    if is_copied_log {
-        return Some("the calls in the log: most are puts by themselves, as of a program that copies".to_owned());
-    }
-    let is_missing = cluster.source.facts().log.is_none();
-    is_missing.then(|| "no member's log, so a write past the API server that leaves no sign in the data is not noticed".to_owned())
 }
