@@ -33,7 +33,7 @@ mod scheduling;
 mod seed;
 mod simulated_cluster;
 mod volumes;
-mod waiting;
+mod waiting_pods;
 
 pub use action::{NodeChoice, WhatIfAction};
 pub use answer::{

@@ -12,7 +12,7 @@ use super::answer::Unmodelled;
 use super::json::list;
 use super::model::{Id, Model};
 use super::simulated_cluster::SimulatedCluster;
-use super::waiting;
+use super::waiting_pods;
 
 /// What controllers and admission look at.
 const RESOURCES: [&str; 22] = [
@@ -52,7 +52,7 @@ pub(super) async fn world<'c>(
 ) -> Result<SimulatedCluster<'c>> {
     let mut world = listed(cluster, feed.state(at, &scheduler).await?, scheduler, at).await?;
     note_unknown(cluster, &mut world, at).await?;
-    waiting::fill(cluster, feed, &mut world, at).await?;
+    waiting_pods::fill(cluster, feed, &mut world, at).await?;
     Ok(world)
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn world<'c>(
 /// The source cannot be read.
 pub(super) async fn around(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at: Revision) -> Result<SimulatedCluster<'_>> {
     let mut world = listed(cluster, state, scheduler, at).await?;
-    waiting::fill_at_once(&mut world);
+    waiting_pods::fill_at_once(&mut world);
     Ok(world)
 }
 

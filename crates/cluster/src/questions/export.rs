@@ -11,7 +11,7 @@ use ketcd_history::{AttributedChange, Change};
 use ketcd_kube::Body;
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, Want};
 
-use crate::asked::AskedKeys;
+use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::{History, Keys, Read, events};

@@ -1,6 +1,6 @@
 //! The questions that are asked of a cluster, each answered with data.
 
-pub(crate) mod asked;
+pub(crate) mod asked_keys;
 pub mod blame;
 pub mod census;
 pub mod configuration;

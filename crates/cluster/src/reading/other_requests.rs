@@ -14,7 +14,7 @@ use ketcd_history::clock::Clock;
 use ketcd_kube::Kind;
 use ketcd_store::{KeyRange, Revision, RevisionSpan, Until};
 
-use crate::audit::rotated;
+use crate::audit::rotation;
 use crate::audit::targets::{self, TargetKinds};
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -70,7 +70,7 @@ impl Cluster {
             |request: &Request| since.is_none_or(|since| request.received > since) && until.is_none_or(|until| request.received <= until);
         let (mut of_kinds, mut found) = (TargetKinds::default(), Found::of(keys));
         let mut reader = Reader::with_open();
-        rotated::read(&self.audit.logs, &mut |_, from| {
+        rotation::read(&self.audit.logs, &mut |_, from| {
             // What is wrong with a log was said when its requests were joined to changes.
             let _ = reader.read(from, &mut |request| {
                 let kind = of_kinds.of(&request.target, kinds.iter());

@@ -2,9 +2,9 @@
 
 mod ending;
 mod identity;
-mod inferred;
-mod looked_at;
-mod recorded;
+mod inference;
+mod read_fields;
+mod writers;
 
 use serde_json::Value;
 
@@ -13,9 +13,9 @@ use super::clock::Clock;
 pub(super) use identity::CONTROLLERS;
 use identity::SCHEDULER;
 pub use identity::{Actor, ActorFrom};
-pub(super) use looked_at::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
-pub(super) use recorded::stamp;
-use recorded::{named_by_itself, recorded, vanished};
+pub(super) use read_fields::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
+pub(super) use writers::stamp;
+use writers::{named_by_itself, recorded, vanished};
 
 /// Returns who made `change`, by what the change itself records or implies; `None` if it shows nothing.
 pub fn actor(change: &Change) -> Option<Actor> {
@@ -50,10 +50,10 @@ fn find(change: &Change, is_possible: impl Fn(&Actor) -> bool) -> Option<Actor> 
         return Some(on_node(recorded));
     }
     let inferred = match (change.kind, &change.before) {
-        (ChangeKind::Deleted, _) => inferred::deletion(object, change.earlier.as_deref()),
-        (ChangeKind::Added, _) => [inferred::creation(object), None],
+        (ChangeKind::Deleted, _) => inference::deletion(object, change.earlier.as_deref()),
+        (ChangeKind::Added, _) => [inference::creation(object), None],
         (ChangeKind::Modified, ObjectVersion::Object(before)) => {
-            [inferred::update(before, object), vanished(before, object).or_else(|| ending::forced(before, object))]
+            [inference::update(before, object), vanished(before, object).or_else(|| ending::forced(before, object))]
         }
         (ChangeKind::Modified, _) => [None, None],
     };

@@ -6,11 +6,11 @@
 mod align;
 mod field;
 mod keys;
-mod masked;
+mod masked_values;
 mod patch;
 
 pub use align::{Alignment, align};
 pub use field::{Detail, Field, FieldChange, FieldPath, Segment, fields};
 pub use keys::label;
-pub use masked::{object_fields, object_patch};
+pub use masked_values::{object_fields, object_patch};
 pub use patch::{ManagedFields, patch};

@@ -9,7 +9,7 @@ mod episodes;
 mod kind;
 mod likeness;
 mod node;
-mod of_object;
+mod object_troubles;
 mod pod;
 mod refusals;
 mod storage;
@@ -28,7 +28,7 @@ pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
 pub use likeness::Likeness;
 pub use node::{lease_trouble, silent_since};
-pub use of_object::troubles_of;
+pub use object_troubles::troubles_of;
 pub use refusals::Refusals;
 pub use storage::{data_troubles, storage_troubles};
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::common::{ActorFrom, Subject, Time};
 use super::window::Window as HistoryWindow;
 use crate::page::TriagePage;
-use crate::words::{absence_words, alike, intervention_words, trouble};
+use crate::words::{absence_words, intervention_words, shared_words, trouble};
 use ketcd_cluster::triage as answer;
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
@@ -314,12 +314,12 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[an
         let change = page.changes.get(cause.change).and_then(change)?;
         Some(Cause { change, relation: cause.relation.as_str(), seconds_before: cause.before.map(|before| before.as_secs_f64()) })
     };
-    let messages = alike::messages(finding);
+    let messages = shared_words::messages(finding);
     let is_of_all = matches!(messages[..], [(count, ..)] if count == finding.subjects.len());
     Finding {
         causes: causes.iter().filter_map(cause).collect(),
         command: page.command(finding).map_or(String::new(), |command| command.to_string()),
-        detail: alike::all_detail(finding),
+        detail: shared_words::all_detail(finding),
         effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
         message: finding.trouble.message.as_deref().filter(|_| is_of_all),
         messages: messages.into_iter().map(|(count, message, first)| Message { count, first: Subject::from(first), message }).collect(),
@@ -332,7 +332,7 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[an
         since: finding.since().map(Time),
         trouble: finding.trouble.kind.as_str(),
         weight: finding.weight(),
-        what: alike::all_what(finding),
+        what: shared_words::all_what(finding),
     }
 }
 

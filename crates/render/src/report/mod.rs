@@ -7,7 +7,7 @@ mod decision;
 mod event;
 mod lines;
 mod notes;
-mod packed;
+mod packer;
 mod page;
 mod row;
 mod standing;
@@ -29,7 +29,7 @@ use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
 use event::EventMark;
-use packed::Packer;
+use packer::Packer;
 use row::ObjectRow;
 
 pub use notes::{decisions_note, reach_words, recorded_note, selection_note, window_words};

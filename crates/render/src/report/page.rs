@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::lines::Line;
-use super::packed::Packer;
+use super::packer::Packer;
 use super::row::{ObjectRow, Tick};
 use ketcd_cluster::survey::Unlisted;
 use ketcd_history::ChangeKind;

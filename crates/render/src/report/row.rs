@@ -12,7 +12,7 @@ use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::event::EventMark;
 use super::is_version;
-use super::packed::{Packed, Packer};
+use super::packer::{Packed, Packer};
 use super::standing::Troubles;
 use crate::contract::change::Source;
 use crate::contract::common::KubernetesObject;

@@ -14,6 +14,7 @@ mod network;
 mod openshift;
 mod pod;
 mod pod_row;
+mod prose_column;
 mod resource;
 mod row_fields;
 mod rows;
@@ -21,7 +22,6 @@ mod storage;
 mod summary;
 mod tab_writer;
 mod workloads;
-mod wrapped;
 
 use std::borrow::Cow;
 use std::io;
@@ -37,11 +37,11 @@ use ketcd_kube::{Kind, Release};
 pub use default_class::DefaultClass;
 pub use duration::{age, human_duration};
 pub use pod_row::PodRow;
+pub use prose_column::write_wrapped;
 pub use row_fields::{RowFields, row_fields};
 use rows::Rows;
 pub use summary::{Cell, cells, readiness};
 pub use tab_writer::{CellText, ColumnWidths, TabbedLines, write_aligned};
-pub use wrapped::write_wrapped;
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use ketcd_history::timeline::{
 };
 use serde_json::Value;
 
-use super::created::created;
+use super::creation::created;
 
 /// Fields named in one step, before the rest is only counted.
 const NAMED: usize = 4;

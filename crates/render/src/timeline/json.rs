@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use ketcd_cluster::related::related;
 
-use super::told::Told;
+use super::story_text::Told;
 use crate::contract::change::ObjectChange;
 use crate::contract::common::{ActorFrom, Time};
 use crate::contract::timeline as contract;

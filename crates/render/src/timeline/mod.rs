@@ -3,10 +3,10 @@
 mod axis;
 mod closing;
 mod coalesce;
-mod created;
+mod creation;
 mod detail;
 pub mod json;
-mod told;
+mod story_text;
 
 use jiff::Timestamp;
 
@@ -20,7 +20,7 @@ use ketcd_history::{Actor, ActorFrom, Logged};
 use ketcd_store::Revision;
 
 pub use detail::detail;
-pub use told::Told;
+pub use story_text::Told;
 
 /// A line of the axis.
 #[derive(Clone, Debug)]

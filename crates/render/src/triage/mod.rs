@@ -9,7 +9,7 @@ use super::duration;
 use super::style::{self, StyledWrite, paint};
 use super::value::{columns, cut};
 use super::visible::visible;
-use super::words::{absence_words, alike, bytes, trouble};
+use super::words::{absence_words, bytes, shared_words, trouble};
 use ketcd_cluster::triage::{Cause, StorageFacts, WriteSums, Writes};
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::{Counts, Finding};
@@ -157,7 +157,7 @@ fn write_finding(
     }
     let is_full = depth == 0 || page.is_wide;
     let names = if is_full { trouble::names(finding) } else { String::new() };
-    let detail = if repeats(finding, cause) { String::new() } else { alike::all_detail(finding) };
+    let detail = if repeats(finding, cause) { String::new() } else { shared_words::all_detail(finding) };
     let remedy = if is_full { trouble::remedy(finding) } else { String::new() };
     for text in [names, detail, remedy].iter().filter(|text| !text.is_empty()) {
         let text = visible(text);
@@ -192,7 +192,7 @@ fn says(page: &TriagePage<'_>, finding: &Finding, cause: Option<&Finding>) -> (S
     if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
         more.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
     }
-    (alike::all_what(finding), more)
+    (shared_words::all_what(finding), more)
 }
 
 fn pods(count: usize) -> String {

@@ -1,9 +1,9 @@
 //! Answers in words: the sentences that text and JSON share. They know neither a terminal nor a document.
 
 mod absence;
-pub(crate) mod alike;
 mod caveat;
 mod intervention;
+pub(crate) mod shared_words;
 pub mod trouble;
 
 use ketcd_history::timeline::Subject;

@@ -17,7 +17,7 @@ use crate::replay::evaluate::EvaluatedAttempt;
 use crate::replay::{Replay, attempt};
 
 mod caveats;
-mod compared;
+mod comparisons;
 #[cfg(test)]
 mod tests;
 

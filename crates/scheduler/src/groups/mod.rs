@@ -12,18 +12,18 @@ use crate::pod_groups::GroupId;
 mod assignments;
 mod attempt;
 mod final_status;
-mod known;
+mod group_play;
+mod known_members;
 mod members;
 mod placement;
-mod played;
 mod preemption;
 mod report;
 mod status;
 mod turn;
 mod verdict;
 
-pub(crate) use known::KnownMembers;
-pub use played::{PlayedGroup, PlayedMember, play_group};
+pub use group_play::{PlayedGroup, PlayedMember, play_group};
+pub(crate) use known_members::KnownMembers;
 pub(crate) use verdict::evaluate;
 
 /// What the parent's attempt imposes on a child group.

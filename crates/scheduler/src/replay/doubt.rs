@@ -11,7 +11,7 @@ use super::Replay;
 use super::assumed::{Neighbours, Order};
 use super::difference::{differing, mark};
 use super::evaluate::EvaluatedAttempt;
-use super::look_back::{ChosenState, SoughtState};
+use super::sought_state::{ChosenState, SoughtState};
 
 impl Replay {
     /// Evaluates an attempt on the state that it saw, and marks what depends on neighbours whose place is open; returns those, too.

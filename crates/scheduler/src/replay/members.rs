@@ -12,7 +12,7 @@ use super::assumed::Neighbours;
 use super::difference::mark;
 use super::doubt::is_open;
 use super::evaluate::EvaluatedAttempt;
-use super::look_back::{ChosenState, SoughtState};
+use super::sought_state::{ChosenState, SoughtState};
 
 /// How many pods of a group are tried on either side, each by itself; any more are on the side of the last of these.
 const MEMBERS: usize = 10;

@@ -19,13 +19,13 @@ mod doubtful_scores;
 pub(crate) mod evaluate;
 mod event_only;
 pub(crate) mod image_snapshots;
-pub(crate) mod look_back;
 mod members;
 mod open_attempts;
 pub(crate) mod own_writes;
 mod place;
-mod restarted;
 mod settled;
+pub(crate) mod sought_state;
+mod takeover;
 mod unseen_ends;
 
 use assumed::{End, Ledger};
@@ -33,8 +33,8 @@ use event_only::EventOnly;
 use image_snapshots::ImageSnapshots;
 pub use open_attempts::{LOOK_AHEAD, OpenAttempts};
 use own_writes::is_victim;
-use restarted::Concern;
-pub use restarted::RestartedSchedulers;
+use takeover::Concern;
+pub use takeover::RestartedSchedulers;
 
 /// How many changes are kept to look back over.
 const JOURNAL: usize = 20_000;

@@ -12,7 +12,7 @@ use super::Replay;
 use super::assumed::Neighbours;
 use super::difference::mark;
 use super::evaluate::EvaluatedAttempt;
-use super::look_back::SoughtState;
+use super::sought_state::SoughtState;
 
 /// How many revisions before an attempt an end may still have been on its way to the scheduler.
 const UNDER_WAY: i64 = 3;

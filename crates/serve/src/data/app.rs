@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::limits::Limits;
 use super::moment::{After, Moment};
 use super::replay::Replay;
-use super::served::Served;
+use super::served_cluster::Served;
 use crate::request::MomentPath;
 use crate::wire::{Result, Status, Turns};
 

@@ -4,10 +4,10 @@ mod app;
 mod limits;
 mod moment;
 mod replay;
-mod served;
+mod served_cluster;
 
 pub(crate) use app::App;
 pub(crate) use limits::Limits;
 pub(crate) use moment::{After, Moment};
 pub(crate) use replay::{Changes, Replay};
-pub(crate) use served::Served;
+pub(crate) use served_cluster::Served;

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use ketcd_store::{At, Result as StoreResult, Revision, WatchItem};
 use tokio::time::Instant;
 
-use super::served::Served;
+use super::served_cluster::Served;
 
 /// The changes of a watch.
 pub(crate) type Changes<'a> = Pin<Box<dyn Stream<Item = StoreResult<WatchItem>> + Send + 'a>>;

@@ -2,7 +2,6 @@
 //! Maintenance.HashKV (whether members hold the same data, which no other read shows) and, where a user is given, Auth.Authenticate; nothing here can
 //! write.
 
-mod ahead;
 mod answer;
 mod arrivals;
 mod assemble;
@@ -24,6 +23,7 @@ mod page;
 mod parts;
 mod probe;
 mod range;
+mod read_ahead;
 mod rights;
 mod span;
 mod status;

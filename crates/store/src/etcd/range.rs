@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use futures_util::stream::BoxStream;
 
-use super::ahead::read_ahead;
 use super::answer::{RangeAsked, RangeContent};
 use super::client::Cluster;
 use super::fetch::{ask, error_of, fetch};
 use super::page::{Page, PageSize};
+use super::read_ahead::read_ahead;
 use super::wire::{key_value, range_request};
 use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
 use crate::{At, KeyRange, KeyValue, Listing, Result, Revision, Want};

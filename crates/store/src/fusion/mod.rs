@@ -7,10 +7,10 @@
 //! etcd).
 
 mod gaps;
-mod joint;
 mod lineage;
 mod live;
 mod merge;
+mod merged_changes;
 mod part;
 mod plan;
 mod reading;

@@ -9,8 +9,8 @@ use super::budget::Budget;
 use super::compression::Decoder;
 use super::container::{self, Body, Entry, Kind, WITHIN};
 use super::formats::reading;
-use super::one::{is_known_folder, split};
 use super::options::{Limits, Reading};
+use super::path_content::{is_known_folder, split};
 use super::{image, spool};
 use crate::{Error, Result};
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::db_file::DatabaseFacts;
 use super::format::Loading;
 use super::image::Image;
-use super::loaded::Loaded;
+use super::indexed_files::Loaded;
 use super::problem::LoadProblem;
 use crate::versions::{Layer, Location, StoredChange};
 use crate::{EventKind, Origin, Revision, RevisionSpan, SourceKind};

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::image::Image;
-use super::loaded::Loaded;
+use super::indexed_files::Loaded;
 use super::objects::Objects;
 use super::options::Reading;
 use super::problem::LoadProblem;

@@ -6,12 +6,12 @@ use super::checksum::Check;
 use super::container::{self, Choice, Chosen, Entry, name_within};
 use super::format::{Format, Loading, Recognised, may_be_one, recognise};
 use super::image::Image;
-use super::loaded::Loaded;
+use super::indexed_files::Loaded;
 use super::options::{Limits, Reading};
 use super::problem::LoadProblem;
 #[cfg(feature = "objects")]
 use super::sql_dump;
-use super::{bolt, data_dir, db_file, foreign, gardener, keys, raft_snapshot, wal};
+use super::{bolt, data_dir, db_file, gardener, key_files, raft_snapshot, unsupported_formats, wal};
 #[cfg(feature = "kine")]
 use super::{dqlite, kine};
 use crate::{Companion, SourceKind};
@@ -76,7 +76,9 @@ pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image
     }
     match format_of(&image.bytes) {
         Some(format) => (format.load)(loading, path, image),
-        None => Err(LoadProblem::Format(foreign::recognised(&image.bytes).unwrap_or("is of no format that is read").to_owned())),
+        None => {
+            Err(LoadProblem::Format(unsupported_formats::recognised(&image.bytes).unwrap_or("is of no format that is read").to_owned()))
+        }
     }
 }
 
@@ -120,7 +122,7 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
             return Err(LoadProblem::Format(format!("holds {} full snapshots where one is expected", chains.len())));
         }
         Chosen::Objects(entries) => load_entries(loading, path, &entries)?,
-        Chosen::Keys(keys) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(keys, loading.builder)?),
+        Chosen::Keys(keys) => Loaded::new(SourceKind::Objects, path.to_owned(), key_files::load(keys, loading.builder)?),
     };
     loaded.facts.damage.extend(choice.damage);
     loaded.facts.left_out.extend(choice.unread);
@@ -207,7 +209,9 @@ fn load_raft_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -
 
 #[cfg(feature = "objects")]
 fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    if let Some(problem) = sql_dump::recognised(path, &image.bytes).or_else(|| foreign::recognised(&image.bytes).map(str::to_owned)) {
+    if let Some(problem) =
+        sql_dump::recognised(path, &image.bytes).or_else(|| unsupported_formats::recognised(&image.bytes).map(str::to_owned))
+    {
         return Err(LoadProblem::Format(problem));
     }
     let damage = match &image.cut {

@@ -5,6 +5,7 @@ mod audit_text;
 mod bolt;
 mod buckets;
 mod budget;
+mod cache_directory;
 mod checksum;
 mod compression;
 mod container;
@@ -14,41 +15,40 @@ mod db_file;
 mod dqlite;
 #[cfg(test)]
 mod dry_run;
-mod filling;
-mod finds;
-mod foreign;
+mod file_set;
 mod format;
 mod formats;
 mod free_pages;
 mod gardener;
 mod image;
-mod kept;
+mod index_cache;
+mod indexed_files;
 mod key_bucket;
-mod keys;
+mod key_files;
 #[cfg(feature = "kine")]
 mod kine;
-mod loaded;
 mod log_replay;
 mod lz4;
 mod mapped;
 mod mvcc;
 #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "nothing is collected without them"))]
 mod objects;
-mod one;
 mod opening;
 mod options;
-#[cfg(all(test, unix))]
-mod overtaken;
-mod own;
+mod path_content;
 mod peek;
 mod problem;
 mod pump;
 mod raft_snapshot;
-mod rebuilt;
-mod several;
+mod rebuilt_history;
+mod search_results;
 mod spool;
 mod sql_dump;
+mod unpacked_copy;
+mod unsupported_formats;
 mod wal;
+#[cfg(all(test, unix))]
+mod writer_model;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -56,14 +56,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use container::{Body, Entry, Kind, breaks_promise};
+use file_set::{Several, open_image, open_path};
 use format::Loading;
 use formats::{load_parts, reading};
 use image::Image;
-use loaded::{Loaded, finish};
+use indexed_files::{Loaded, finish};
 use objects::Objects;
-use one::{PathContent, load};
+use path_content::{PathContent, load};
 use problem::LoadProblem;
-use several::{Several, open_image, open_path};
 
 use super::fusion::{LiveInput, joined_name};
 use super::versions::VersionsBuilder;
@@ -75,11 +75,11 @@ pub(crate) use peek::Peek;
 
 pub use audit_logs::{AuditLogs, WithAuditLogs};
 pub use budget::{Bounds, Budget, Exceeded, Reservation, Spent};
-pub use finds::Finds;
 pub use mapped::file_at as mapped_file_at;
 pub use opening::OpeningProgress;
 pub use options::{Cache, KeyOf, Limits, StandardInput};
-pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
+pub use rebuilt_history::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
+pub use search_results::Finds;
 pub use spool::RECOGNISED_WITHIN;
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.

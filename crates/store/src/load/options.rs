@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::budget::{Bounds, Budget, Spent};
-use super::finds::Finds;
 use super::opening::OpeningProgress;
+use super::search_results::Finds;
 
 /// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;

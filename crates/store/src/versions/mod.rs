@@ -1,7 +1,7 @@
 //! A multi-version index: every readable version of every key, by revision and by key. Values stay where they were read.
 
 mod builder;
-mod kept;
+mod index_message;
 mod missing;
 mod volatile;
 
@@ -14,7 +14,7 @@ use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Revi
 use crate::load::Reservation;
 
 pub(super) use builder::{Interner, VersionsBuilder};
-pub(super) use kept::KeptVersions;
+pub(super) use index_message::KeptVersions;
 pub(super) use volatile::{IndexedPut, Volatile};
 
 /// Bytes that lie in one of the images.

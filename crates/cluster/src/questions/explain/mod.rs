@@ -2,15 +2,15 @@
 
 mod decisions;
 mod explainer;
-mod large;
-mod last;
+mod last_decision;
 mod pod;
 mod pods;
 mod since;
+mod size_limit;
 
 pub use decisions::{Decided, Decision, Decisions};
 pub use explainer::Explainer;
-pub use last::{LastDecision, LastDecisions};
+pub use last_decision::{LastDecision, LastDecisions};
 pub use pod::Explained;
 pub use pods::Pods;
 pub use since::{Awaited, SinceRefusal};

@@ -1,7 +1,6 @@
 //! What is broken, since when and why: the state of what can be broken, the changes before it broke, and etcd's own facts.
 
 mod absence;
-mod asked;
 mod bearing;
 mod causes;
 mod certificates;
@@ -11,6 +10,7 @@ mod node_needs;
 mod pods;
 mod reads;
 mod rules;
+mod scope;
 mod since;
 mod state;
 mod storage;
@@ -26,7 +26,7 @@ use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
 use ketcd_store::{At, Revision};
 
-use crate::asked::AskedKeys;
+use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::NotFound;
@@ -173,8 +173,8 @@ impl Cluster {
             if !words.is_empty() && asked.names_nothing(self).await? {
                 absence = absence.or_else(|| Some(Absence::Objects(self.options.namespace.clone())));
             }
-            findings = asked::concerning(self, asked, findings).await?;
-            warnings = asked::warnings_about(self, asked, warnings).await?;
+            findings = scope::concerning(self, asked, findings).await?;
+            warnings = scope::warnings_about(self, asked, warnings).await?;
         }
         // Printed objects of other kinds were looked at too, if they do not end.
         if matches!(absence, Some(Absence::OtherKinds { .. })) && self.source.is_one_moment() && !findings.is_empty() {
@@ -184,7 +184,7 @@ impl Cluster {
         let mut changed = changed(self, revision, now, &onsets).await?;
         let mut causes = causes(self, &findings, &changed.changes).await?;
         if let Some(asked) = &asked {
-            asked::changes_concerning(asked, &mut changed, &mut causes);
+            scope::changes_concerning(asked, &mut changed, &mut causes);
         }
         let not_decoded = self.not_decoded();
         let is_partial = !self.source.damage().is_empty() || self.has_missed();

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Want};
 
-use super::gathered::UsageData;
+use super::usage_data::UsageData;
 use crate::cluster::Cluster;
 use crate::error::Result;
 

@@ -1,10 +1,10 @@
 //! What `usage` reads: every version in a file, but only keys and version counts of a live etcd with a long history.
 
-mod gathered;
-mod largest;
-mod left;
+mod largest_objects;
+mod leftovers;
 mod live;
 mod owners;
+mod usage_data;
 mod writes;
 
 use futures_util::StreamExt;
@@ -13,15 +13,15 @@ use ketcd_history::usage::{Sum, Usage};
 use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
-use crate::asked::AskedKeys;
+use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// How many of the busiest keys are named.
 const KEYS: usize = 50;
 
-use gathered::UsageOf;
-pub use gathered::{Large, Left, Managers, NamedKey, UsageData};
+use usage_data::UsageOf;
+pub use usage_data::{Large, Left, Managers, NamedKey, UsageData};
 
 impl Cluster {
     /// Reads what fills the source and who wrote, since [`Cluster::since`] where that is set. `full` reads values whatever that costs.
@@ -99,8 +99,8 @@ async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(NamedKe
 /// What is there at the end of the span.
 async fn state(cluster: &Cluster, gathered: &mut UsageData) -> Result<()> {
     let mut entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
-    let mut largest = largest::Largest::default();
-    let mut left = left::LeftBehind::new(cluster).await?;
+    let mut largest = largest_objects::Largest::default();
+    let mut left = leftovers::LeftBehind::new(cluster).await?;
     while let Some(entry) = entries.next().await.transpose()? {
         let counts = gathered.counts(&entry.key);
         left.owners.see(&entry, counts);

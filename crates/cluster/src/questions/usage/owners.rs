@@ -10,7 +10,7 @@ use ketcd_history::usage::Remains;
 use ketcd_kube::{Decoder, FieldSet, Kind, Kinds};
 use ketcd_store::KeyValue;
 
-use super::gathered::Left;
+use super::usage_data::Left;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::{Incomplete, Notice};

@@ -8,7 +8,7 @@ use ketcd_history::usage::{self, Sum};
 use ketcd_kube::Body;
 use ketcd_store::{EventKind, KeyRange, KeyValue, Until, WatchItem};
 
-use super::gathered::UsageData;
+use super::usage_data::UsageData;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::version_replaced;

@@ -2,10 +2,10 @@
 
 mod alone;
 mod facts;
-mod hidden;
 pub(crate) mod logs;
+mod policy_gaps;
 mod reading;
-pub(crate) mod rotated;
+pub(crate) mod rotation;
 pub(crate) mod targets;
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Cluster {
 
     /// Takes the audit logs that the source was made of by [`open_logs`], and notes what they leave out.
     pub fn set_logs_of_source(&mut self, logs: AuditLogs, said: LogNotes) {
-        self.audit = Audit { is_alone: true, hidden: hidden::of_scheduler(&said.0), ..Audit::of(logs) };
+        self.audit = Audit { is_alone: true, hidden: policy_gaps::of_scheduler(&said.0), ..Audit::of(logs) };
         said.0.into_iter().for_each(|notice| self.note(notice));
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ketcd_audit::{ChangeFacts, FileReport, LogSpan, Reader, Request, Wanted};
 use ketcd_store::load::AuditLogs;
 
-use super::rotated;
+use super::rotation;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
@@ -28,7 +28,7 @@ pub(super) struct ReadLogs {
 pub(super) fn requests(cluster: &Cluster, logs: &AuditLogs, changes: &[ChangeFacts]) -> Result<ReadLogs> {
     let (wanted, mut reader) = (Wanted::of(changes), Reader::default());
     let mut found = ReadLogs { requests: Vec::new(), span: None, holes: Vec::new() };
-    rotated::read(logs, &mut |log, from| {
+    rotation::read(logs, &mut |log, from| {
         let (report, ended) = reader.read(from, &mut |request| {
             if wanted.takes(&request) {
                 found.requests.push(Arc::new(request));

@@ -6,7 +6,7 @@ mod leases;
 mod moment;
 mod samples;
 mod tickers;
-mod whole;
+mod whole_history;
 mod window;
 
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Cluster {
         }
         let span = self.source.span().await?;
         if !self.is_span_long(span).await {
-            match whole::clock(self, span.newest).await {
+            match whole_history::clock(self, span.newest).await {
                 // Who may not read everything reads as much as of a long history.
                 Err(error) if error.refusal().is_some() => {}
                 clock => return clock,

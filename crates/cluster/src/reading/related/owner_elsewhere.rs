@@ -9,8 +9,8 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use serde_json::Value;
 
-use super::elsewhere::{generations, names_object, other_revision};
 use super::owners::{self, decoded, kind_of, text};
+use super::whereabouts::{generations, names_object, other_revision};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::Looked;

@@ -4,7 +4,7 @@ use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, Version
 use ketcd_store::Revision;
 
 use super::feed::{ConfiguredLock, Feed};
-use super::started::Start;
+use super::scheduler_start::Start;
 use crate::error::{Error, Result};
 use crate::notice::{Notice, SchedulerStart};
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cluster::{PodInfo, PodKey};
-use crate::replay::restarted::{Concern, RestartedSchedulers};
+use crate::replay::takeover::{Concern, RestartedSchedulers};
 
 /// How many decisions are kept.
 const KEPT: usize = 8192;

@@ -3,7 +3,7 @@
 mod default_class;
 mod envelope;
 mod items;
-mod measured;
+mod length;
 mod page;
 mod plan;
 
@@ -18,7 +18,7 @@ use ketcd_store::{At, Want};
 use tokio::task::coop::consume_budget;
 
 use self::default_class::default_class;
-use self::measured::Part;
+use self::length::Part;
 use self::page::Page;
 use self::plan::{Format, List};
 use super::call::Call;
@@ -33,7 +33,7 @@ pub(crate) async fn list(call: Call) -> Result<Response> {
     let list = Arc::new(List::new(call).await?);
     let turns = &list.call.app.turns;
     let body = match &list.format {
-        Format::Protobuf(encoder) => measured::body(encoder, turns, |part| turns.in_turn(chunks(Arc::clone(&list), part))).await?,
+        Format::Protobuf(encoder) => length::body(encoder, turns, |part| turns.in_turn(chunks(Arc::clone(&list), part))).await?,
         Format::Json | Format::Yaml => {
             let mut chunks = Box::pin(turns.in_turn(chunks(Arc::clone(&list), Part::Whole)));
             // What fails before the first text can still be said.

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 use tonic::Status;
 
-use super::expected::Expected;
+use super::expectation::Expected;
 use crate::etcd::answer::{Failed, RangeAsked, RangeContent};
 use crate::etcd::calls::{Client, WatchStream};
 use crate::etcd::client::Cluster;

@@ -11,7 +11,7 @@ mod layout;
 mod live;
 mod meta;
 mod page;
-mod stale;
+mod stale_pages;
 mod step;
 #[cfg(test)]
 pub(super) mod testing;
@@ -25,7 +25,7 @@ pub(super) use database::{Bolt, Bucket, Pair};
 pub(super) use live::Live;
 pub(super) use meta::{begins_with_meta_page, looks_like_bolt};
 pub(super) use page::PageId;
-pub(super) use stale::Stale;
+pub(super) use stale_pages::Stale;
 #[cfg(all(test, unix))]
 pub(super) use step::beside;
 pub(super) use step::step;

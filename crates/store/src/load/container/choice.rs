@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::super::data_dir::Parts;
 use super::super::gardener::{Chain, Snapshot, cluster_of};
 use super::super::image::Image;
-use super::super::keys::Keys;
+use super::super::key_files::Keys;
 use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::super::wal;
@@ -21,7 +21,7 @@ use super::kind::{BESIDE, Kind};
 #[cfg(feature = "kine")]
 use super::nodes;
 use super::objects::{self, ObjectSets};
-use super::{numbered, said};
+use super::{messages, numbered_files};
 use crate::Companion;
 
 /// How k3s calls its database.
@@ -97,17 +97,17 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
     if !unopened.is_empty() {
         damage.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
-    unread.extend(said::unfinished(&found));
-    let (chosen, mut read) = of_kind(&found, what, &[&damage[..], &said::broken(&found, &[])].concat(), reading)?;
+    unread.extend(messages::unfinished(&found));
+    let (chosen, mut read) = of_kind(&found, what, &[&damage[..], &messages::broken(&found, &[])].concat(), reading)?;
     let (companions, places) = match chosen {
         Chosen::Objects(_) | Chosen::Moments(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
         _ => companions::among(&found, reading),
     };
     read.extend(places);
-    damage.extend(said::broken(&found, &read));
-    said.extend(said::of_others(&found, &read));
-    said.extend(said::sentence(&found, &read, total));
-    unread.extend(said::of_the_rest(&found, &read));
+    damage.extend(messages::broken(&found, &read));
+    said.extend(messages::of_others(&found, &read));
+    said.extend(messages::sentence(&found, &read, total));
+    unread.extend(messages::of_the_rest(&found, &read));
     if let Chosen::Moments(_) = chosen {
         said.push("each backup is the state of what it selected: an object that a later one lacks was deleted, or not selected".to_owned());
     }
@@ -145,7 +145,7 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     if let Some(keys) = keys(found, what, reading)? {
         return Ok(keys);
     }
-    if let Some((keys, read)) = numbered::keys(found, reading)? {
+    if let Some((keys, read)) = numbered_files::keys(found, reading)? {
         return Ok((Chosen::Keys(keys), read));
     }
     Ok(match objects::sets(found, what, damage)? {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::super::audit_text::begins_as_audit_log;
 use super::super::objects::PathKind;
-use super::super::{bolt, foreign, sql_dump, wal};
+use super::super::{bolt, sql_dump, unsupported_formats, wal};
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
 use super::entry::Entry;
@@ -82,8 +82,8 @@ impl Kind {
             _ if sql_dump::recognised(name, bytes).is_some() => Self::SqlDump,
             #[cfg(feature = "kine")]
             _ if kine::begins_as_table(bytes) => Self::KineTable,
-            _ if foreign::is_called_so(name, bytes) => Self::Other,
-            _ => match foreign::recognised(bytes) {
+            _ if unsupported_formats::is_called_so(name, bytes) => Self::Other,
+            _ => match unsupported_formats::recognised(bytes) {
                 Some(said) => Self::Foreign(said),
                 None if begins_as_objects(bytes) || begins_as_items(&entry.name, bytes) => Self::Objects,
                 None => Self::Other,

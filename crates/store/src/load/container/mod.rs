@@ -9,12 +9,12 @@ mod entry;
 mod folder;
 mod gather;
 mod kind;
+mod messages;
 #[cfg(feature = "kine")]
 mod nodes;
-mod numbered;
+mod numbered_files;
 mod objects;
 mod promise;
-mod said;
 mod tape;
 mod zip;
 

@@ -6,7 +6,7 @@ use super::super::problem::LoadProblem;
 use super::entry::{WITHIN, listed};
 use super::gather::{Found, places};
 use super::kind::Kind;
-use super::said;
+use super::messages;
 
 /// The places of API objects.
 pub(super) enum ObjectSets {
@@ -43,7 +43,7 @@ pub(super) fn sets(found: &[Found], what: &str, damage: &[String]) -> Result<Obj
             format!("is {what} of several sets of API objects, of which each is a state of its own: {names}; name one of them").into()
         );
     }
-    let Some(set) = sets.into_values().next() else { return Err(said::nothing(found, what, damage).into()) };
+    let Some(set) = sets.into_values().next() else { return Err(messages::nothing(found, what, damage).into()) };
     Ok(ObjectSets::One(of_velero(found, set)))
 }
 

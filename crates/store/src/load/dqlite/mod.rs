@@ -8,11 +8,11 @@ mod checksum;
 mod command;
 mod name;
 mod node;
-mod recognised;
 mod segment;
+mod signature;
 mod snapshot;
 mod words;
 
 pub(super) use node::{Node, load, load_snapshot};
-pub(super) use recognised::{is_name, is_of_node, is_segment, segment_alone};
+pub(super) use signature::{is_name, is_of_node, is_segment, segment_alone};
 pub(super) use snapshot::begins_so as is_snapshot;

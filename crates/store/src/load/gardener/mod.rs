@@ -6,9 +6,9 @@ mod chain;
 mod delta;
 mod lzw;
 mod name;
-mod needed;
+mod snapshot_choice;
 
 pub(super) use chain::{Chain, is_whole, load, of_lzw_file};
 pub(super) use delta::{begins_so, load_alone};
 pub(super) use name::{Snapshot, cluster_of};
-pub(super) use needed::superfluous;
+pub(super) use snapshot_choice::superfluous;

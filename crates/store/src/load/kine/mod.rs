@@ -14,7 +14,7 @@ mod row;
 mod rows;
 mod schema;
 mod sqlite;
-mod stale;
+mod stale_rows;
 mod table;
 
 use bytes::Bytes;
@@ -28,7 +28,7 @@ use history::History;
 use row::{Columns, Role};
 use rows::{Row, RowReader};
 use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees, is_log};
-use stale::Used;
+use stale_rows::Used;
 use table::Table;
 
 pub(super) use export::{Form, begins_as_table, form};
@@ -94,7 +94,7 @@ fn read_pages(pages: &Pages, mut facts: DatabaseFacts, builder: &mut VersionsBui
     let table = Table::read(pages, &mut trees, &mut reader, &mut facts)?;
     let mut history = History::of(&table.rows, table.compacted());
     let used = Used { trees: &trees.reached, overflow: &table.overflow };
-    let stale = stale::read(pages, &mut reader, &used, |id| !history.has(id)).map_err(no_room)?;
+    let stale = stale_rows::read(pages, &mut reader, &used, |id| !history.has(id)).map_err(no_room)?;
     history.add_stale(&stale, !facts.damage.is_empty());
     facts.in_use_bytes = (trees.reached.count() + table.overflow.len() as u64) * pages.size as u64;
     index(&table.rows, &history, [&pages.file, &pages.log.bytes], reader, facts, builder)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::collected::{KeyedObject, Objects};
+use super::collection::{KeyedObject, Objects};
 
 /// Names listed of many.
 const NAMED: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::collected::{KeyedObject, Objects, Spot};
+use super::collection::{KeyedObject, Objects, Spot};
 use super::{configuration, copies, guess};
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};

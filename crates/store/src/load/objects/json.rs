@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use super::collected::{Collected, Objects, is_list, is_named, name_after, watch_event};
+use super::collection::{Collected, Objects, is_list, is_named, name_after, watch_event};
 use super::container_log::behind_log;
 use super::document::{self, DocumentPart};
 

@@ -4,7 +4,7 @@
 //! Objects are read one by one. Of JSON only the places are kept, as it can be read where it lies; what comes as YAML, or lacks its kind, is kept as
 //! compact JSON.
 
-mod collected;
+mod collection;
 mod configuration;
 #[cfg(feature = "objects")]
 mod container_log;
@@ -15,15 +15,15 @@ mod finish;
 mod guess;
 #[cfg(feature = "objects")]
 mod json;
-#[cfg(feature = "objects")]
-mod pasted;
 mod path_kind;
 #[cfg(feature = "objects")]
-mod printed;
+mod printed_text;
 #[cfg(feature = "objects")]
 mod reading;
 #[cfg(feature = "objects")]
+mod surroundings;
+#[cfg(feature = "objects")]
 mod yaml;
 
-pub(super) use collected::Objects;
+pub(super) use collection::Objects;
 pub(super) use path_kind::PathKind;

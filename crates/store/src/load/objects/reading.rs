@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::collected::Objects;
-use super::pasted::without_surroundings;
-use super::{PathKind, json, printed, yaml};
+use super::collection::Objects;
+use super::surroundings::without_surroundings;
+use super::{PathKind, json, printed_text, yaml};
 
 /// Problems of one file that are reported one by one.
 const TOLD: usize = 10;
@@ -81,7 +81,7 @@ impl Objects<'_> {
         if self.recognised {
             return Ok(damage);
         }
-        if let Some(said) = printed::said(bytes) {
+        if let Some(said) = printed_text::said(bytes) {
             return Err(said.to_owned());
         }
         let why = damage.into_iter().next().unwrap_or_else(|| "nothing in it has apiVersion and kind".to_owned());

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::candidate::{Candidate, Guard, Write};
-use super::held::Held;
+use super::key_state::Held;
 
 /// A candidate's place among the candidates and the revision it made.
 pub(super) type Fixed = (usize, i64);

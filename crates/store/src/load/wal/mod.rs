@@ -8,7 +8,7 @@ mod auth;
 mod calls;
 mod candidate;
 mod entry;
-mod held;
+mod key_state;
 mod log;
 mod record;
 mod recover;

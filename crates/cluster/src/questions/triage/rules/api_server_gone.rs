@@ -14,8 +14,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_store::{KeyRange, Want};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{items, text};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const ENDPOINTS: &Kind = &Kind { path: "services/endpoints", namespaced: true, fields: None };

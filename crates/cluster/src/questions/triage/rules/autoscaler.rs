@@ -10,8 +10,8 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const AUTOSCALERS: &Kind = &Kind { path: "horizontalpodautoscalers", namespaced: true, fields: None };

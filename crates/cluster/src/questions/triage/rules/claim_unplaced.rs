@@ -12,8 +12,8 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{class_of, is_over, named, place, text, time, uses_claim};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const CLAIMS: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };

@@ -11,7 +11,7 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_store::{Revision, SourceKind};
 
 use super::facts::Facts;
-use super::found::Found;
+use super::rule_finding::Found;
 use crate::error::Result;
 
 /// The newest revisions that are always kept.

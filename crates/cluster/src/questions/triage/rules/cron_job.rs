@@ -15,8 +15,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use super::cron::Schedule;
 use super::events::Warning;
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{items, text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const CRON_JOBS: &Kind = &Kind { path: "cronjobs", namespaced: true, fields: None };

@@ -14,7 +14,6 @@ mod cron_job;
 mod event_message;
 mod events;
 mod facts;
-mod found;
 mod node_missing;
 mod object;
 mod outdated_pod;
@@ -22,6 +21,7 @@ mod owner_elsewhere;
 mod quota_counter;
 mod refused_pods;
 mod rollout_fenced;
+mod rule_finding;
 mod service_selector;
 mod stored_version;
 mod unexplained;
@@ -36,7 +36,7 @@ use ketcd_store::At;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use facts::Facts;
-use found::placed;
+use rule_finding::placed;
 
 pub use events::Warning;
 

@@ -7,8 +7,8 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{is_over, named, text};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 /// The leases of nodes, which go with their nodes.

@@ -12,8 +12,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_kube::condition;
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{is_owned_by, named, number, text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const SETS: &Kind = &Kind { path: "statefulsets", namespaced: true, fields: None };

@@ -13,8 +13,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_kube::Quantity;
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{is_over, items, number, text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const QUOTAS: &Kind = &Kind { path: "resourcequotas", namespaced: true, fields: None };

@@ -13,8 +13,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_kube::condition;
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{number, text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const JOBS: &Kind = &Kind { path: "jobs", namespaced: true, fields: None };

@@ -9,8 +9,8 @@ use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::text;
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const DEPLOYMENTS: &Kind = &Kind { path: "deployments", namespaced: true, fields: None };

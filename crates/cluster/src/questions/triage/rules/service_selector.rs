@@ -15,8 +15,8 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{items, place, text, time};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const SERVICES: &Kind = &Kind {

@@ -13,8 +13,8 @@ use ketcd_store::{KeyRange, Want};
 
 use super::events::Warning;
 use super::facts::Facts;
-use super::found::Named;
 use super::object::{text, time};
+use super::rule_finding::Named;
 use crate::cluster::built_in;
 use crate::error::Result;
 use crate::related::owners::{Owner, decoded, owners};

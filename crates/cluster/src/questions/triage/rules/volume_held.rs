@@ -13,8 +13,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::attach_error::detach_error;
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{is_over, items, named, place, text, time, uses_claim};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const ATTACHMENTS: &Kind = &Kind { path: "volumeattachments", namespaced: false, fields: None };

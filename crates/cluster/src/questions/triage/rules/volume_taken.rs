@@ -14,8 +14,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_kube::{LabelSelector, Quantity};
 
 use super::facts::{Facts, Kind};
-use super::found::Found;
 use super::object::{class_of, items, named, text, time, uses_claim};
+use super::rule_finding::Found;
 use crate::error::Result;
 
 const CLAIMS: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };

@@ -3,10 +3,10 @@
 //! Bodies in answers are versions at the revisions that they name. What only a request says is applied to the version before it, and marked as derived;
 //! what no answer dates gets a free revision of its time.
 
-mod collected;
+mod assembly;
+mod collection;
 mod conversion;
-mod derived;
-mod replayed;
+mod derivation;
 
 use futures_util::{FutureExt, TryStreamExt};
 
@@ -15,10 +15,10 @@ use ketcd_store::load::{AuditLogs, Rebuilt, open_rebuilt};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Want};
 
 use super::reading::notes_of;
-use super::rotated;
+use super::rotation;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use collected::Collected;
+use collection::Collected;
 
 /// A history out of audit logs.
 pub struct LogHistory {
@@ -40,7 +40,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     let name = logs.names().collect::<Vec<_>>().join(", ");
     let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
     let (mut bytes, mut failed, mut seen) = (0, None, SeenRequests::default());
-    rotated::read(logs, &mut |log, from| {
+    rotation::read(logs, &mut |log, from| {
         let mut counted = Counted { from, length: 0 };
         let (report, ended) = reader.read(&mut counted, &mut |mut request| {
             let effects = effects(&request);
@@ -67,7 +67,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     }
     notes.extend(collected.left_out());
     let oldest = collected.oldest();
-    let (keys, values, changes) = replayed::changes(collected, &name, logs.most_unpacked())?;
+    let (keys, values, changes) = assembly::changes(collected, &name, logs.most_unpacked())?;
     if changes.is_empty() {
         return Err(seen.without_objects(&name, logs.names().count()));
     }

@@ -10,7 +10,7 @@ use composer::{Composer, Members, YamlProblem};
 use libyaml_safer::{Event, EventData};
 use serde_json::Value;
 
-use super::collected::{Objects, is_list, is_named, name_after};
+use super::collection::{Objects, is_list, is_named, name_after};
 use super::container_log::without_logs;
 
 /// Reads the documents; returns what cannot be read.

@@ -9,10 +9,10 @@ use super::format::Loading;
 use super::formats::{format_of, load_choice, load_image, reading};
 use super::gardener;
 use super::image::{self, Image};
-use super::kept::{IndexFile, KeptIndex as Index};
+use super::index_cache::{IndexFile, KeptIndex as Index};
+use super::indexed_files::{Loaded, finish, source};
 #[cfg(feature = "kine")]
 use super::kine;
-use super::loaded::{Loaded, finish, source};
 use super::objects::Objects;
 use super::options::{KeyOf, Limits, Reading};
 use super::problem::LoadProblem;

@@ -15,7 +15,7 @@ use ketcd_store::{KeyValue, Result};
 
 use super::super::targets::{self, TargetKinds};
 use super::conversion::stored;
-use super::derived::Sending;
+use super::derivation::Sending;
 use crate::cluster::{DEFAULT_PREFIX, built_in};
 use crate::notice::Notice;
 

@@ -14,13 +14,13 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use super::bolt::{Bolt, looks_like_bolt};
+use super::cache_directory::{NotOpened, OwnDirectory};
 use super::compression::looks_compressed;
 use super::db_file::DatabaseFacts;
-use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
 use super::options::{Cache, Limits};
-use super::own::{NotOpened, OwnDirectory};
+use super::unpacked_copy::Filling;
 use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
 

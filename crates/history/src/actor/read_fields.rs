@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::recorded::{entries, named_by_itself, stamped};
+use super::writers::{entries, named_by_itself, stamped};
 use ketcd_kube::FieldSet;
 
 /// The fields that [`super::actor`] reads in versions of objects, in addition to those that differ. The field sets of managedFields are not among

@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::container::{self, Body, Choice, Chosen, Entry, name_within};
-use super::finds::Finds;
 use super::formats::{format_of, reading};
 use super::image::{self, Image};
-use super::loaded::finish;
+use super::indexed_files::finish;
 use super::objects::Objects;
-use super::one::{Kept, PathContent, load, open_found, open_kept, open_one};
 use super::options::{KeyOf, Limits};
+use super::path_content::{Kept, PathContent, load, open_found, open_kept, open_one};
 use super::peek::Peek;
+use super::search_results::Finds;
 use crate::fusion::{Fused, LiveInput, Opener, Part, PartState};
 #[cfg(feature = "recording")]
 use crate::recording::RecordingSource;

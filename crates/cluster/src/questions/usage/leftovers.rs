@@ -7,8 +7,8 @@ use ketcd_history::usage::{Remains, remains, superseded_release};
 use ketcd_kube::{Excerpt, FieldSet, ShownValue};
 use ketcd_store::KeyValue;
 
-use super::gathered::Left;
 use super::owners::Owners;
+use super::usage_data::Left;
 use crate::cluster::Cluster;
 use crate::error::Result;
 

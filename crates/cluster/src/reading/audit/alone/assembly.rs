@@ -8,8 +8,8 @@ use ketcd_audit::{Placed, Unplaced, Written, may_stay, place};
 use ketcd_store::Result;
 use ketcd_store::load::{RebuiltChange, ValuePlace, ValueWriter, Values};
 
-use super::collected::{Collected, Did, Found, KnownKey};
-use super::derived::{Sending, made, scaled, with};
+use super::collection::{Collected, Did, Found, KnownKey};
+use super::derivation::{Sending, made, scaled, with};
 
 /// A key that is there.
 struct Alive {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
 
-use super::elsewhere::{generations, names_object, object_at, other_revision};
+use super::whereabouts::{generations, names_object, object_at, other_revision};
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
 use crate::not_found::{Called, Looked, ObjectElsewhere};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::foreign;
+use super::super::unsupported_formats;
 use super::entry::{Body, listed, shown};
 use super::gather::Found;
 use super::kind::Kind;
@@ -10,7 +10,7 @@ use super::promise::uncompressed;
 
 /// Why there is nothing to read.
 pub(super) fn nothing(found: &[Found], what: &str, damage: &[String]) -> String {
-    if let Some(said) = foreign::of_folder(found.iter().map(|found| found.entry.file_name())) {
+    if let Some(said) = unsupported_formats::of_folder(found.iter().map(|found| found.entry.file_name())) {
         return said.to_owned();
     }
     let foreign = found.iter().find_map(unreadable).map(|said| format!("; {said}"));

@@ -9,7 +9,7 @@ use ketcd_history::usage::largest_field;
 use ketcd_kube::is_secret_key;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-use super::gathered::{Large, NamedKey};
+use super::usage_data::{Large, NamedKey};
 use crate::cluster::Cluster;
 use crate::error::Result;
 

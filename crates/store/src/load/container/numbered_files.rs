@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::super::keys::Keys;
+use super::super::key_files::Keys;
 use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::entry::Body;

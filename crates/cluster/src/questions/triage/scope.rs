@@ -7,7 +7,7 @@ use ketcd_history::trouble::triage::Finding;
 
 use super::rules::Warning;
 use super::{Cause, Changed};
-use crate::asked::AskedKeys;
+use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 

@@ -9,7 +9,7 @@ use ketcd_history::usage::{LargestField, Remains, Sum, Usage};
 use ketcd_kube::{Kinds, RegistryKey};
 use ketcd_store::{Revision, SourceStatus};
 
-use crate::asked::AskedKeys;
+use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::kinds::KeySubject;
