@@ -97,26 +97,26 @@ fn explain(criterion: &mut Criterion) {
     }
 }
 
-/// A pod that wants two of a node's eight devices, on a cluster of so many nodes, two hundred devices of which are taken.
+/// A pod that wants two of a node's eight devices, on a cluster of this many nodes, two hundred devices of which are taken.
 fn with_devices(nodes: usize) -> (ClusterState, Profile) {
-    const DRIVER: &str = "gpu.example.com";
+    const GPU_DRIVER: &str = "gpu.example.com";
     let profile = Profile::new(NEWEST_SCHEDULER, Gates::new(NEWEST_SCHEDULER));
     let mut state = ClusterState::new(profile.rules.requests);
     let mut add = |path: String, object: serde_json::Value| {
         let key = ObjectKey::parse(&path).unwrap();
         state.apply(&key, Some(&serde_json::to_vec(&object).unwrap()), 1);
     };
-    let driver = json!({"cel": {"expression": format!("device.driver == \"{DRIVER}\"")}});
+    let driver = json!({"cel": {"expression": format!("device.driver == \"{GPU_DRIVER}\"")}});
     let class =
         json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": [driver]}});
     add("deviceclasses/gpu".to_owned(), class);
-    let roomy = json!({"cel": {"expression": format!("device.capacity[\"{DRIVER}\"].memory.compareTo(quantity(\"10Gi\")) >= 0")}});
+    let roomy = json!({"cel": {"expression": format!("device.capacity[\"{GPU_DRIVER}\"].memory.compareTo(quantity(\"10Gi\")) >= 0")}});
     let claim = |name: &str, count: usize, had: Option<(String, usize)>| {
         let request = json!({"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, "selectors": [roomy]}});
-        let result = |(pool, device)| json!({"request": "r", "driver": DRIVER, "pool": pool, "device": format!("d{device}")});
+        let result = |(pool, device)| json!({"request": "r", "driver": GPU_DRIVER, "pool": pool, "device": format!("d{device}")});
         let allocation = had.map(|had| json!({"devices": {"results": [result(had)]}}));
         json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "a"},
-            "spec": {"devices": {"requests": [request], "constraints": [{"matchAttribute": format!("{DRIVER}/numa")}]}},
+            "spec": {"devices": {"requests": [request], "constraints": [{"matchAttribute": format!("{GPU_DRIVER}/numa")}]}},
             "status": {"allocation": allocation}})
     };
     for at in 0..nodes {
@@ -127,7 +127,7 @@ fn with_devices(nodes: usize) -> (ClusterState, Profile) {
         add(format!("minions/{name}"), node);
         let device = |number: usize| json!({"name": format!("d{number}"), "attributes": {"numa": {"int": number / 4}}, "capacity": {"memory": {"value": "40Gi"}}});
         let pool = json!({"name": name, "generation": 1, "resourceSliceCount": 1});
-        let spec = json!({"driver": DRIVER, "nodeName": name, "pool": pool, "devices": (0..8).map(device).collect::<Vec<_>>()});
+        let spec = json!({"driver": GPU_DRIVER, "nodeName": name, "pool": pool, "devices": (0..8).map(device).collect::<Vec<_>>()});
         let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec});
         add(format!("resourceslices/{name}"), slice);
     }

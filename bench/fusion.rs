@@ -12,11 +12,11 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use heap::{measure, number, version};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
-const NIGHTS: i64 = 365;
+const SNAPSHOT_NIGHTS: i64 = 365;
 /// Changes between two snapshots, and those of the five minutes since the last compaction.
-const CHANGES: i64 = 3000;
-const RECENT: i64 = 300;
-const VALUE: usize = 1000;
+const CHANGES_PER_NIGHT: i64 = 3000;
+const RECENT_CHANGES: i64 = 300;
+const VALUE_BYTES: usize = 1000;
 
 fn event(key_value: &KeyValue) -> Event {
     let (revision, key_value) = (key_value.mod_revision, key_value.clone());
@@ -27,11 +27,11 @@ fn event(key_value: &KeyValue) -> Event {
 fn write(directory: &Path) -> Vec<PathBuf> {
     let mut versions: BTreeMap<i64, KeyValue> = BTreeMap::new();
     let mut files = Vec::new();
-    for night in 1..=NIGHTS {
-        let (newest, compacted) = (night * CHANGES, night * CHANGES - RECENT);
+    for night in 1..=SNAPSHOT_NIGHTS {
+        let (newest, compacted) = (night * CHANGES_PER_NIGHT, night * CHANGES_PER_NIGHT - RECENT_CHANGES);
         let mut history: Vec<Event> = Vec::new();
-        for main in ((night - 1) * CHANGES).max(1) + 1..=newest {
-            let (number, version) = (number(main), version(main, versions.get(&number(main)), VALUE));
+        for main in ((night - 1) * CHANGES_PER_NIGHT).max(1) + 1..=newest {
+            let (number, version) = (number(main), version(main, versions.get(&number(main)), VALUE_BYTES));
             if main > compacted {
                 history.push(event(&version));
             }
@@ -69,13 +69,13 @@ fn main() {
     let directory = kept.as_deref().unwrap_or(temporary.path());
     let files = write(directory);
     let bytes: u64 = files.iter().map(|file| std::fs::metadata(file).unwrap().len()).sum();
-    println!("{} snapshots, {:.0} MiB, {} revisions", files.len(), bytes as f64 / f64::from(1 << 20), NIGHTS * CHANGES);
+    println!("{} snapshots, {:.0} MiB, {} revisions", files.len(), bytes as f64 / f64::from(1 << 20), SNAPSHOT_NIGHTS * CHANGES_PER_NIGHT);
     let source = measure("opening one of them", || open(&files[..1]));
-    measure("the state of its newest revision", || state(&*source, CHANGES));
+    measure("the state of its newest revision", || state(&*source, CHANGES_PER_NIGHT));
     drop(source);
     let source = measure("opening all", || open(&files));
-    measure("the state of a revision half a year ago", || state(&*source, 180 * CHANGES));
-    measure("the state of another one", || state(&*source, 90 * CHANGES));
+    measure("the state of a revision half a year ago", || state(&*source, 180 * CHANGES_PER_NIGHT));
+    measure("the state of another one", || state(&*source, 90 * CHANGES_PER_NIGHT));
     measure("every change of one object", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c0007")));
     measure("the same again", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c0007")));
     let told = measure("every change that is left", || changes(&*source, KeyRange::all()));

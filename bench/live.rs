@@ -18,7 +18,7 @@ const PUTS_A_SECOND: u64 = 100;
 /// A command is run until it ran so long, so that enough puts fall into it.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 /// The key that is written; it is no object's.
-const KEY: &str = "/ketcd-bench/put";
+const WRITTEN_KEY: &str = "/ketcd-bench/put";
 
 /// How long the puts of late took.
 #[derive(Clone, Default)]
@@ -31,7 +31,7 @@ impl Puts {
         loop {
             ticks.tick().await;
             let begun = Instant::now();
-            client.put(KEY, "value", None).await.expect("the put fails");
+            client.put(WRITTEN_KEY, "value", None).await.expect("the put fails");
             self.0.lock().unwrap().push(begun.elapsed());
         }
     }

@@ -13,10 +13,10 @@ use heap::{measure, number, version};
 use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
-const HOURS: i64 = 365 * 24;
+const RECORDED_HOURS: i64 = 365 * 24;
 /// Changes of an hour.
-const CHANGES: i64 = 120;
-const VALUE: usize = 600;
+const CHANGES_PER_HOUR: i64 = 120;
+const VALUE_BYTES: usize = 600;
 
 /// Records a year; a file is full with the changes of an hour.
 fn record(directory: &Path) {
@@ -25,19 +25,19 @@ fn record(directory: &Path) {
     let mut recorder = Recorder::open(directory, &scope, options).unwrap();
     recorder.begin_after(Revision(1));
     let mut versions: BTreeMap<i64, KeyValue> = BTreeMap::new();
-    for hour in 0..HOURS {
-        for main in (hour * CHANGES).max(1) + 1..=(hour + 1) * CHANGES {
-            let key_value = version(main, versions.get(&number(main)), VALUE);
+    for hour in 0..RECORDED_HOURS {
+        for main in (hour * CHANGES_PER_HOUR).max(1) + 1..=(hour + 1) * CHANGES_PER_HOUR {
+            let key_value = version(main, versions.get(&number(main)), VALUE_BYTES);
             versions.insert(number(main), key_value.clone());
             let revision = Revision(main);
             let event =
                 Event { revision, sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Live, sources: Sources::default() };
             recorder.change(&event).unwrap();
         }
-        recorder.complete(Revision((hour + 1) * CHANGES)).unwrap();
+        recorder.complete(Revision((hour + 1) * CHANGES_PER_HOUR)).unwrap();
         recorder.flush().unwrap();
         if hour % 24 == 23 {
-            recorder.begin_state(Revision((hour + 1) * CHANGES)).unwrap();
+            recorder.begin_state(Revision((hour + 1) * CHANGES_PER_HOUR)).unwrap();
             versions.values().for_each(|entry| recorder.state_entry(entry).unwrap());
             recorder.end_state().unwrap();
         }
@@ -62,12 +62,12 @@ fn main() {
         measure("recording a year", || record(directory));
     }
     let files: Vec<u64> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
-    println!("{} files, {:.0} MiB, {} revisions", files.len(), files.iter().sum::<u64>() as f64 / f64::from(1 << 20), HOURS * CHANGES);
+    println!("{} files, {:.0} MiB, {} revisions", files.len(), files.iter().sum::<u64>() as f64 / f64::from(1 << 20), RECORDED_HOURS * CHANGES_PER_HOUR);
     let path = directory.to_str().unwrap().to_owned();
     let source = measure("opening it", || load::open(&[path], &|_| None).unwrap());
     measure("the newest state", || state(&*source, At::Newest));
-    measure("the state of a revision half a year ago", || state(&*source, At::Revision(Revision(HOURS * CHANGES / 2))));
-    let day = Revision(HOURS * CHANGES - 24 * CHANGES);
+    measure("the state of a revision half a year ago", || state(&*source, At::Revision(Revision(RECORDED_HOURS * CHANGES_PER_HOUR / 2))));
+    let day = Revision(RECORDED_HOURS * CHANGES_PER_HOUR - 24 * CHANGES_PER_HOUR);
     measure("the changes of the last day", || changes(&*source, KeyRange::all(), day));
     measure("every change of one object", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c1007"), Revision(1)));
 }

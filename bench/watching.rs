@@ -16,11 +16,11 @@ use ketcd_testing::testdata;
 
 const PUTS_A_SECOND: u64 = 1_000;
 /// Puts that are under way at once: each waits for etcd's disk.
-const WRITERS: u64 = 50;
+const CONCURRENT_WRITERS: u64 = 50;
 /// How long each command is watched.
-const SPAN: Duration = Duration::from_secs(20);
+const WATCH_DURATION: Duration = Duration::from_secs(20);
 /// What is late by more has not kept up.
-const LATE: Duration = Duration::from_secs(5);
+const MAX_LAG: Duration = Duration::from_secs(5);
 
 /// Every version of every pod of a recorded cluster.
 async fn versions() -> Vec<KeyValue> {
@@ -41,18 +41,18 @@ async fn write(client: Client, versions: Arc<Vec<KeyValue>>, stop: Arc<AtomicBoo
     let writer = |number: u64| {
         let (mut client, versions, stop, count) = (client.clone(), Arc::clone(&versions), Arc::clone(&stop), Arc::clone(&count));
         tokio::spawn(async move {
-            let mut ticks = tokio::time::interval(Duration::from_micros(1_000_000 * WRITERS / PUTS_A_SECOND));
+            let mut ticks = tokio::time::interval(Duration::from_micros(1_000_000 * CONCURRENT_WRITERS / PUTS_A_SECOND));
             let mut next = number as usize;
             while !stop.load(Ordering::Relaxed) {
                 ticks.tick().await;
                 let version = &versions[next % versions.len()];
-                next += WRITERS as usize;
+                next += CONCURRENT_WRITERS as usize;
                 client.put(&version.key[..], &version.value[..], None).await.expect("the put fails");
                 count.fetch_add(1, Ordering::Relaxed);
             }
         })
     };
-    let writers: Vec<_> = (0..WRITERS).map(writer).collect();
+    let writers: Vec<_> = (0..CONCURRENT_WRITERS).map(writer).collect();
     for writer in writers {
         writer.await.expect("a writer");
     }
@@ -100,12 +100,12 @@ async fn main() {
         let (beginning, cpu_before, begun) = (lines.load(Ordering::Relaxed), cpu(child.id()), Instant::now());
         let stop = Arc::new(AtomicBool::new(false));
         let writing = tokio::spawn(write(client.clone(), Arc::clone(&versions), Arc::clone(&stop)));
-        tokio::time::sleep(SPAN).await;
+        tokio::time::sleep(WATCH_DURATION).await;
         stop.store(true, Ordering::Relaxed);
         let puts = writing.await.expect("the writers");
         let (took, ended) = (begun.elapsed(), Instant::now());
         let shown = || lines.load(Ordering::Relaxed) - beginning;
-        while shown() < puts && ended.elapsed() < LATE {
+        while shown() < puts && ended.elapsed() < MAX_LAG {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let (late, used) = (ended.elapsed().as_secs_f64(), cpu(child.id()) - cpu_before);

@@ -21,7 +21,7 @@ fn check(what: &str, least: usize, bound: usize, work: impl FnOnce() -> usize) {
 /// One test, as the counts are of the whole process.
 #[test]
 fn heap_does_not_grow_with_the_file() {
-    const KIB: usize = 1 << 10;
+    const KIB_BYTES: usize = 1 << 10;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-random/snapshot.db.zst");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (decoder, mut text) = (Decoder::new(), Vec::new());
@@ -36,13 +36,13 @@ fn heap_does_not_grow_with_the_file() {
         text.clear();
         decoder.decode_text(&entry.key, &entry.value, entry.mod_revision.0, &mut text).map_or(0, |_| text.len())
     };
-    check("a listing", 2_000 * KIB, 256 * KIB, || {
+    check("a listing", 2_000 * KIB_BYTES, 256 * KIB_BYTES, || {
         runtime.block_on(async {
             let listing = source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap();
             listing.entries.map(|entry| decode(&entry.unwrap())).fold(0, async |sum, length| sum + length).await
         })
     });
-    check("a history", 8_000 * KIB, 256 * KIB, || {
+    check("a history", 8_000 * KIB_BYTES, 256 * KIB_BYTES, || {
         let mut length = |item| match item {
             WatchItem::Event(event) if event.kind == EventKind::Put => decode(&event.key_value),
             _ => 0,

@@ -9,15 +9,15 @@ use ketcd_testing::heap::{Counting, peak};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-pub(crate) const OBJECTS: i64 = 2000;
+pub(crate) const OBJECT_COUNT: i64 = 2000;
 
 /// Which object a revision changes: some change often, others hardly ever.
 pub(crate) fn number(main: i64) -> i64 {
     let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
-    if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) }
+    if main % 4 == 0 { spread % OBJECT_COUNT } else { spread % (OBJECT_COUNT / 50) }
 }
 
-/// The version that a revision makes of its object, with a text of so many bytes.
+/// The version that a revision makes of its object, with a text of this many bytes.
 pub(crate) fn version(main: i64, before: Option<&KeyValue>, text: usize) -> KeyValue {
     KeyValue {
         key: Bytes::from(format!("/registry/configmaps/lab/c{:04}", number(main))),

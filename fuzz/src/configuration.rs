@@ -7,15 +7,15 @@ use ketcd_scheduler::{Gates, Release, SchedulerConfiguration};
 use serde_json::Value;
 
 /// A value sealed with the first key of the first seed.
-const SEALED: &[u8] = include_bytes!("../seeds/encryption_configuration/sealed-aesgcm");
+const SEALED_VALUE: &[u8] = include_bytes!("../seeds/encryption_configuration/sealed-aesgcm");
 const SEALED_KEY: &[u8] = b"/registry/configmaps/vault/gcm2-2";
 
 /// An encryption configuration: no word of its keys is in an error or in what is printed of it. Its keys open a sealed value or do not.
 /// Bytes that begin as a sealed value does are one, and are opened with the keys of a seed.
 pub fn encryption_configuration(data: &[u8]) {
-    const CONFIGURATION: &str = include_str!("../seeds/encryption_configuration/k136-encrypted");
+    const ENCRYPTION_CONFIG: &str = include_str!("../seeds/encryption_configuration/k136-encrypted");
     if data.starts_with(b"k8s:enc:") {
-        let keys = KeyRing::new(&EncryptionConfig::parse(CONFIGURATION).unwrap());
+        let keys = KeyRing::new(&EncryptionConfig::parse(ENCRYPTION_CONFIG).unwrap());
         let _ = keys.seal_of(data).to_string();
         let _ = Decoder::new().with_key_ring(keys).decode(SEALED_KEY, data, 7);
         return;
@@ -26,7 +26,7 @@ pub fn encryption_configuration(data: &[u8]) {
         Err(reason) => reason.clone(),
         Ok(config) => {
             let keys = KeyRing::new(config);
-            let _ = keys.open(SEALED_KEY, SEALED);
+            let _ = keys.open(SEALED_KEY, SEALED_VALUE);
             format!("{config:?} {keys:?}")
         }
     };

@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use super::files::{directory, hold, open};
 
 /// A database of kine, the snapshot below dqlite's log.
-const WHOLE: &[u8] = include_bytes!("../seeds/kine/whole");
+const WHOLE_DATABASE: &[u8] = include_bytes!("../seeds/kine/whole");
 
 /// What lies next to an archive in a folder.
-const OBJECT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\n  namespace: z\n  resourceVersion: \"1\"\n";
+const NEIGHBOUR_OBJECT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\n  namespace: z\n  resourceVersion: \"1\"\n";
 
 /// A zip archive.
 pub fn zip(data: &[u8]) {
@@ -30,7 +30,7 @@ fn archive(data: &[u8]) {
     if let Ok(contents) = open(&path) {
         hold(&contents);
     }
-    fs::write(directory.path().join("z.yaml"), OBJECT).unwrap();
+    fs::write(directory.path().join("z.yaml"), NEIGHBOUR_OBJECT).unwrap();
     if let Ok(contents) = open(directory.path()) {
         hold(&contents);
     }
@@ -63,8 +63,8 @@ pub fn dqlite(data: &[u8]) {
     let directory = directory();
     let mut snapshot = [1u64, 1].map(u64::to_le_bytes).concat();
     snapshot.extend(b"k8s\0\0\0\0\0");
-    snapshot.extend([WHOLE.len() as u64, 0].map(u64::to_le_bytes).concat());
-    snapshot.extend(WHOLE);
+    snapshot.extend([WHOLE_DATABASE.len() as u64, 0].map(u64::to_le_bytes).concat());
+    snapshot.extend(WHOLE_DATABASE);
     fs::write(directory.path().join("snapshot-1-4-1"), snapshot).unwrap();
     fs::write(directory.path().join("open-1"), data).unwrap();
     if let Ok(contents) = open(directory.path()) {
@@ -75,7 +75,7 @@ pub fn dqlite(data: &[u8]) {
     let counts_databases = data.get(8..16).is_some_and(|count| count[0] > 0 && count[2..] == [0; 6]);
     match open(directory.path()) {
         Ok(contents) => hold(&contents),
-        // It may be a snapshot of something else than kine.
+        // It may be a snapshot of something other than kine.
         Err(error) => assert!(counts_databases, "a damaged snapshot takes away the one before it: {error}"),
     }
 }
@@ -104,12 +104,12 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 /// Gives the headers of a tar archive the checksums that hold.
 pub fn mend_tar(data: &mut [u8]) {
-    const CHECKSUM: std::ops::Range<usize> = 148..156;
+    const CHECKSUM_RANGE: std::ops::Range<usize> = 148..156;
     let mut at = 0;
     while let Some(header) = data.get_mut(at..at + 512).filter(|header| header[0] != 0) {
-        header[CHECKSUM].fill(b' ');
+        header[CHECKSUM_RANGE].fill(b' ');
         let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        header[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        header[CHECKSUM_RANGE].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         let size = std::str::from_utf8(&header[124..135]).ok().and_then(|digits| usize::from_str_radix(digits, 8).ok()).unwrap_or(0);
         at += 512 + size.next_multiple_of(512);
     }

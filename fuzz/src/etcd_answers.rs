@@ -14,10 +14,10 @@ use tonic::Status;
 use ketcd_testing::fake_etcd::{Call, FakeEtcd, Messages, RangeRequest, Store, one, refusal, several};
 
 /// The revision up to which changes are asked for.
-const LAST: Revision = Revision(9);
+const LAST_REVISION: Revision = Revision(9);
 /// The newest revision that ketcd believes.
-const NEWEST: Revision = Revision(1 << 53);
-const PREFIX: &str = "/k/";
+const NEWEST_REVISION: Revision = Revision(1 << 53);
+const KEY_PREFIX: &str = "/k/";
 
 /// A server's answers: messages with a byte that says what they answer and their length in two bytes. What is listed and what is watched must be
 /// keys that were asked for, in order, of revisions that can be.
@@ -65,7 +65,7 @@ impl Script {
 /// Answers with what the script has, where it has nothing more with what an honest etcd counts, and with a refusal.
 fn server(script: &Script) -> FakeEtcd {
     let script = Mutex::new(script.clone());
-    let store = Store::new((2..=LAST.0).map(|revision| (format!("{PREFIX}{revision}"), Vec::new())));
+    let store = Store::new((2..=LAST_REVISION.0).map(|revision| (format!("{KEY_PREFIX}{revision}"), Vec::new())));
     FakeEtcd::start(move |Call { method, request, .. }| {
         let mut script = script.lock().unwrap();
         match method.as_str() {
@@ -90,9 +90,9 @@ fn denied() -> Messages {
 }
 
 async fn hold(source: &EtcdSource) {
-    let keys = KeyRange::prefix(PREFIX);
+    let keys = KeyRange::prefix(KEY_PREFIX);
     if let Ok(mut listing) = source.range(keys.clone(), At::Newest, Want::Values).await {
-        assert!((Revision(1)..=NEWEST).contains(&listing.revision), "{:?}", listing.revision);
+        assert!((Revision(1)..=NEWEST_REVISION).contains(&listing.revision), "{:?}", listing.revision);
         let mut last: Option<KeyValue> = None;
         while let Some(Ok(entry)) = listing.entries.next().await {
             assert!(last.is_none_or(|last| last.key < entry.key), "keys out of order");
@@ -100,13 +100,13 @@ async fn hold(source: &EtcdSource) {
             last = Some(entry);
         }
     }
-    hold_changes(source.watch(keys.clone(), Revision(1), Until::Revision(LAST)), &keys).await;
+    hold_changes(source.watch(keys.clone(), Revision(1), Until::Revision(LAST_REVISION)), &keys).await;
     let key = KeyRange::key("/k/2");
-    if let Ok(history) = source.key_history(key.start.clone(), LAST, Generations::All(Vec::new())).await {
+    if let Ok(history) = source.key_history(key.start.clone(), LAST_REVISION, Generations::All(Vec::new())).await {
         hold_changes(history.items, &key).await;
     }
     if let Ok(span) = source.span().await {
-        assert!(Revision(1) <= span.oldest && span.oldest <= span.newest && span.newest <= NEWEST, "{span:?}");
+        assert!(Revision(1) <= span.oldest && span.oldest <= span.newest && span.newest <= NEWEST_REVISION, "{span:?}");
     }
     let _ = source.status().await;
 }
@@ -119,17 +119,17 @@ async fn hold_changes(mut items: BoxStream<'_, Result<WatchItem>>, keys: &KeyRan
             WatchItem::Event(event) => {
                 let is_next = |last: Event| (last.revision, last.sub_revision) < (event.revision, event.sub_revision);
                 assert!(last.is_none_or(is_next), "changes out of order");
-                assert!(event.revision <= LAST && event.revision == event.key_value.mod_revision, "{event:?}");
+                assert!(event.revision <= LAST_REVISION && event.revision == event.key_value.mod_revision, "{event:?}");
                 match event.kind {
-                    ketcd_store::EventKind::Put => hold_version(&event.key_value, keys, LAST),
+                    ketcd_store::EventKind::Put => hold_version(&event.key_value, keys, LAST_REVISION),
                     ketcd_store::EventKind::Delete => assert!(keys.contains(&event.key_value.key), "{event:?}"),
                     #[cfg(not(ketcd_exhaustive))]
                     _ => unreachable!("of another version"),
                 }
                 last = Some(event);
             }
-            WatchItem::Gap { from, to } => assert!(Revision(1) <= from && from <= to && to <= LAST, "{from} to {to}"),
-            WatchItem::Progress(revision) => assert!(revision <= LAST, "{revision}"),
+            WatchItem::Gap { from, to } => assert!(Revision(1) <= from && from <= to && to <= LAST_REVISION, "{from} to {to}"),
+            WatchItem::Progress(revision) => assert!(revision <= LAST_REVISION, "{revision}"),
             #[cfg(not(ketcd_exhaustive))]
             _ => unreachable!("of another version"),
         }
@@ -139,5 +139,8 @@ async fn hold_changes(mut items: BoxStream<'_, Result<WatchItem>>, keys: &KeyRan
 fn hold_version(version: &KeyValue, keys: &KeyRange, newest: Revision) {
     assert!(keys.contains(&version.key), "a key that was not asked for");
     assert!((Revision(1)..=newest).contains(&version.mod_revision), "{version:?}");
-    assert!((Revision(1)..=NEWEST).contains(&version.create_revision) && (1..=NEWEST.0).contains(&version.version), "{version:?}");
+    assert!(
+        (Revision(1)..=NEWEST_REVISION).contains(&version.create_revision) && (1..=NEWEST_REVISION.0).contains(&version.version),
+        "{version:?}"
+    );
 }

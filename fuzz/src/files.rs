@@ -9,12 +9,12 @@ use ketcd_store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan,
 use serde_json::{Number, Value};
 use tempfile::TempDir;
 
-use super::log::{self, SNAPSHOT};
+use super::log::{self, SNAPSHOT_RECORD};
 
 /// A small database before and after a compaction, and the log that reaches from its cluster's beginning beyond both.
-const WHOLE: &[u8] = include_bytes!("../seeds/bolt/whole");
-const COMPACTED: &[u8] = include_bytes!("../seeds/bolt/compacted");
-const LOG: &[u8] = include_bytes!("../seeds/wal/whole");
+const WHOLE_DATABASE: &[u8] = include_bytes!("../seeds/bolt/whole");
+const COMPACTED_DATABASE: &[u8] = include_bytes!("../seeds/bolt/compacted");
+const WHOLE_LOG: &[u8] = include_bytes!("../seeds/wal/whole");
 
 /// A database of kine before the changes that a log beside it holds.
 const BEFORE_LOG: &[u8] = include_bytes!("../seeds/kine/before-log");
@@ -40,7 +40,7 @@ pub fn bolt(data: &[u8]) {
 
 /// The log of a data dir whose database is whole: it adds to what the database says, and where it changes something of it, that is reported.
 pub fn wal(data: &[u8]) {
-    for database in [WHOLE, COMPACTED] {
+    for database in [WHOLE_DATABASE, COMPACTED_DATABASE] {
         let directory = data_dir(database, data);
         let alone = source(&directory.path().join("member/snap/db")).unwrap();
         let both = source(directory.path()).unwrap_or_else(|error| panic!("the log takes away the database: {error}"));
@@ -61,10 +61,10 @@ pub fn wal(data: &[u8]) {
 
 /// Raft's snapshots: a record of one in the log, and a `.snap` file beside the database. Neither holds keys, so neither changes an answer.
 pub fn raft_snapshot(data: &[u8]) {
-    let mut records = log::records(LOG);
-    let without = data_dir(COMPACTED, &log::file(&records));
-    records.insert(data.len() % records.len(), (SNAPSHOT, data.to_vec()));
-    let with = data_dir(COMPACTED, &log::file(&records));
+    let mut records = log::records(WHOLE_LOG);
+    let without = data_dir(COMPACTED_DATABASE, &log::file(&records));
+    records.insert(data.len() % records.len(), (SNAPSHOT_RECORD, data.to_vec()));
+    let with = data_dir(COMPACTED_DATABASE, &log::file(&records));
     fs::write(with.path().join("member/snap/0000000000000002-0000000000000005.snap"), data).unwrap();
     let (mut with, without) = (open(with.path()).unwrap(), open(without.path()).unwrap());
     hold(&with);
@@ -98,7 +98,7 @@ pub fn kine_export(data: &[u8]) {
 
 /// Gives a log of SQLite and each of its frames the checksums that hold; other files are left as they are.
 pub fn mend_sqlite_log(file: &mut [u8]) {
-    const HEADER: usize = 32;
+    const LOG_HEADER_BYTES: usize = 32;
     const FRAME_HEADER: usize = 24;
     let Some((&[0x37, 0x7f, 0x06, order @ (0x82 | 0x83)], _)) = file.split_first_chunk() else { return };
     let word = |bytes: &[u8]| {
@@ -111,12 +111,12 @@ pub fn mend_sqlite_log(file: &mut [u8]) {
             (one, two.wrapping_add(word(&pair[4..])).wrapping_add(one))
         })
     };
-    let Some(header) = file.get(..HEADER) else { return };
+    let Some(header) = file.get(..LOG_HEADER_BYTES) else { return };
     let page = u32::from_be_bytes(header[8..12].try_into().expect("four bytes")) as usize;
     let salts: [u8; 8] = header[16..24].try_into().expect("eight bytes");
     let mut sums = sum(&header[..24], (0, 0));
     let mut place = 24;
-    let mut next = HEADER;
+    let mut next = LOG_HEADER_BYTES;
     loop {
         file[place..place + 4].copy_from_slice(&sums.0.to_be_bytes());
         file[place + 4..place + 8].copy_from_slice(&sums.1.to_be_bytes());
@@ -154,9 +154,9 @@ pub fn yaml(data: &[u8]) {
 
 /// Text files with a secret in them that are no source, or hold what cannot be read: the secret is in no error, and each is short.
 pub fn error_text(data: &[u8]) {
-    const SECRET: &str = "Zq7wXk9vTb3m";
+    const SECRET_TEXT: &str = "Zq7wXk9vTb3m";
     let at = data.first().map_or(0, |&first| usize::from(first) * data.len() / 256);
-    let data = [&data[..at], SECRET.as_bytes(), &data[at..]].concat();
+    let data = [&data[..at], SECRET_TEXT.as_bytes(), &data[at..]].concat();
     let directory = directory();
     let path = directory.path().join("file");
     fs::write(&path, &data).unwrap();
@@ -166,7 +166,7 @@ pub fn error_text(data: &[u8]) {
         Ok(contents) => contents.problems.into_iter().filter(|problem| problem.contains("cannot be read")).collect(),
     };
     for message in said {
-        assert!(!message.contains(&SECRET[..6]) && !message.contains(&SECRET[6..]), "{message}");
+        assert!(!message.contains(&SECRET_TEXT[..6]) && !message.contains(&SECRET_TEXT[6..]), "{message}");
         assert!(message.len() < 1000, "{message}");
     }
 }

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 /// An expression of a device selector: the same answer each time, and no larger than the limit on cost lets it grow.
 pub fn cel(data: &[u8]) {
-    const MOST: usize = 64 << 20;
+    const MAX_HEAP_BYTES: usize = 64 << 20;
     let Ok(expression) = std::str::from_utf8(data) else { return };
     let answer = evaluate_cel(expression);
     let (Ok(text) | Err(text)) = &answer;
-    assert!(text.len() <= MOST, "{} bytes of answer", text.len());
+    assert!(text.len() <= MAX_HEAP_BYTES, "{} bytes of answer", text.len());
     assert_eq!(answer, evaluate_cel(expression));
 }
 
@@ -43,8 +43,8 @@ struct Narrow(Vec<u8>);
 
 impl Write for Narrow {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        const MOST: usize = 1 << 20;
-        if self.0.len() > MOST {
+        const MAX_OUTPUT_BYTES: usize = 1 << 20;
+        if self.0.len() > MAX_OUTPUT_BYTES {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         self.0.extend_from_slice(bytes);
@@ -57,8 +57,8 @@ impl Write for Narrow {
 }
 
 fn pods() -> &'static Value {
-    static PODS: OnceLock<Value> = OnceLock::new();
-    PODS.get_or_init(|| {
+    static RECORDED_PODS: OnceLock<Value> = OnceLock::new();
+    RECORDED_PODS.get_or_init(|| {
         let pod = |n: usize| {
             json!({"metadata": {"name": format!("web-{n}"), "labels": {"app": "web", "n": n.to_string()}},
                 "spec": {"containers": [{"name": "main", "ports": [{"containerPort": 80 + n}]}, {"name": "side"}], "replicas": n},

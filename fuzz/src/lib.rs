@@ -30,41 +30,41 @@ pub struct Target {
 }
 
 /// Every parser.
-pub const TARGETS: &[Target] = &[
+pub const ALL_TARGETS: &[Target] = &[
     Target { name: "bolt", check: files::bolt, words: &[], mend: |data| log::mend_meta_pages(data), most: 1 << 17 },
     Target { name: "wal", check: files::wal, words: &[], mend: log::mend, most: 1 << 15 },
     Target { name: "raft_snapshot", check: files::raft_snapshot, words: &[], mend: |_| (), most: 1 << 14 },
     Target { name: "recording", check: recording::recording, words: &[], mend: |data| recording::mend(data), most: 1 << 15 },
     Target { name: "recording_blocks", check: recording::blocks, words: &[], mend: |_| (), most: 1 << 12 },
-    Target { name: "recording_manifest", check: recording::manifest, words: MANIFEST, mend: |_| (), most: 1 << 13 },
+    Target { name: "recording_manifest", check: recording::manifest, words: MANIFEST_WORDS, mend: |_| (), most: 1 << 13 },
     Target { name: "etcd_answers", check: etcd_answers::etcd_answers, words: &[], mend: |_| (), most: 1 << 13 },
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
-    Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
+    Target { name: "kine_export", check: files::kine_export, words: KINE_WORDS, mend: |_| (), most: 1 << 13 },
     Target { name: "dqlite", check: containers::dqlite, words: &[], mend: |data| containers::mend_segment(data), most: 1 << 14 },
-    Target { name: "gardener_delta", check: containers::gardener_delta, words: DELTA, mend: containers::mend_delta, most: 1 << 13 },
-    Target { name: "zip", check: containers::zip, words: ZIP, mend: |_| (), most: 1 << 14 },
-    Target { name: "tar", check: containers::tar, words: TAR, mend: |data| containers::mend_tar(data), most: 1 << 14 },
-    Target { name: "audit_log", check: audit::audit_log, words: AUDIT, mend: |_| (), most: 1 << 14 },
-    Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
+    Target { name: "gardener_delta", check: containers::gardener_delta, words: DELTA_WORDS, mend: containers::mend_delta, most: 1 << 13 },
+    Target { name: "zip", check: containers::zip, words: ZIP_WORDS, mend: |_| (), most: 1 << 14 },
+    Target { name: "tar", check: containers::tar, words: TAR_WORDS, mend: |data| containers::mend_tar(data), most: 1 << 14 },
+    Target { name: "audit_log", check: audit::audit_log, words: AUDIT_WORDS, mend: |_| (), most: 1 << 14 },
+    Target { name: "yaml", check: files::yaml, words: YAML_WORDS, mend: |_| (), most: 1 << 14 },
     Target { name: "error_text", check: files::error_text, words: ERROR_TEXT, mend: |_| (), most: 1 << 13 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
-    Target { name: "json", check: stored::json, words: JSON, mend: |_| (), most: 1 << 14 },
+    Target { name: "json", check: stored::json, words: JSON_WORDS, mend: |_| (), most: 1 << 14 },
     Target { name: "cbor", check: stored::cbor, words: &["\u{7f}", "metadata", "kind", "apiVersion"], mend: |_| (), most: 1 << 14 },
-    Target { name: "cel", check: language::cel, words: CEL, mend: |_| (), most: 1 << 12 },
+    Target { name: "cel", check: language::cel, words: CEL_WORDS, mend: |_| (), most: 1 << 12 },
     Target { name: "json_path", check: language::json_path, words: JSON_PATH, mend: |_| (), most: 1 << 12 },
-    Target { name: "selectors", check: language::selectors, words: SELECTOR, mend: |_| (), most: 1 << 12 },
-    Target { name: "request", check: language::request, words: REQUEST, mend: |_| (), most: 1 << 12 },
+    Target { name: "selectors", check: language::selectors, words: SELECTOR_WORDS, mend: |_| (), most: 1 << 12 },
+    Target { name: "request", check: language::request, words: REQUEST_WORDS, mend: |_| (), most: 1 << 12 },
     Target {
         name: "encryption_configuration",
         check: configuration::encryption_configuration,
-        words: ENCRYPTION,
+        words: ENCRYPTION_WORDS,
         mend: |_| (),
         most: 1 << 13,
     },
     Target {
         name: "scheduler_configuration",
         check: configuration::scheduler_configuration,
-        words: SCHEDULER,
+        words: SCHEDULER_WORDS,
         mend: |_| (),
         most: 1 << 13,
     },
@@ -73,7 +73,7 @@ pub const TARGETS: &[Target] = &[
 impl Target {
     /// The target of that name.
     pub fn named(name: &str) -> &'static Self {
-        TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("{name} is not a target"))
+        ALL_TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("{name} is not a target"))
     }
 
     /// Mutates `data`, and corrects its checksums three times out of four.
@@ -86,7 +86,7 @@ impl Target {
     }
 }
 
-const MANIFEST: &[&str] = &[
+const MANIFEST_WORDS: &[&str] = &[
     "0000000001.state",
     "0000000002.changes",
     "0000000003.changes.open",
@@ -103,7 +103,7 @@ const MANIFEST: &[&str] = &[
     "{",
     ",",
 ];
-const AUDIT: &[&str] = &[
+const AUDIT_WORDS: &[&str] = &[
     "{",
     "}",
     "[",
@@ -124,7 +124,7 @@ const AUDIT: &[&str] = &[
     "AuditId,Verb,Stage",
     "+275760-09-13T00:00:00Z",
 ];
-const KINE: &[&str] = &[
+const KINE_WORDS: &[&str] = &[
     "id",
     "name",
     "created",
@@ -151,7 +151,7 @@ const KINE: &[&str] = &[
     "true",
     "9223372036854775807",
 ];
-const DELTA: &[&str] = &[
+const DELTA_WORDS: &[&str] = &[
     "[",
     "]",
     ",",
@@ -168,7 +168,7 @@ const DELTA: &[&str] = &[
     "\"time\":\"\"",
     "null",
 ];
-const ZIP: &[&str] = &[
+const ZIP_WORDS: &[&str] = &[
     "PK\u{1}\u{2}",
     "PK\u{3}\u{4}",
     "PK\u{5}\u{6}",
@@ -182,7 +182,7 @@ const ZIP: &[&str] = &[
     "night.db",
     "kind: List\n",
 ];
-const TAR: &[&str] = &[
+const TAR_WORDS: &[&str] = &[
     "ustar\0",
     "ustar  \0",
     "././@LongLink",
@@ -201,7 +201,7 @@ const TAR: &[&str] = &[
     "member/wal/0000000000000000-0000000000000000.wal",
     "state.db-wal",
 ];
-const JSON: &[&str] = &[
+const JSON_WORDS: &[&str] = &[
     "{",
     "}",
     "[",
@@ -246,7 +246,7 @@ const ERROR_TEXT: &[&str] = &[
     "12e4567",
 ];
 
-const YAML: &[&str] = &[
+const YAML_WORDS: &[&str] = &[
     "---\n",
     "...\n",
     "- ",
@@ -288,7 +288,7 @@ const YAML: &[&str] = &[
     "\u{feff}",
     "\u{85}",
 ];
-const CEL: &[&str] = &[
+const CEL_WORDS: &[&str] = &[
     "device",
     ".driver",
     ".attributes['gpu.example.com']",
@@ -394,7 +394,7 @@ const JSON_PATH: &[&str] = &[
     "9223372036854775807",
     "NAME:",
 ];
-const REQUEST: &[&str] = &[
+const REQUEST_WORDS: &[&str] = &[
     "/",
     "?",
     "&",
@@ -426,7 +426,7 @@ const REQUEST: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
     ";as=Table",
 ];
-const SELECTOR: &[&str] = &[
+const SELECTOR_WORDS: &[&str] = &[
     "a",
     "=",
     "==",
@@ -449,7 +449,7 @@ const SELECTOR: &[&str] = &[
     "-1",
     " ",
 ];
-const ENCRYPTION: &[&str] = &[
+const ENCRYPTION_WORDS: &[&str] = &[
     "kind: EncryptionConfiguration\n",
     "resources:\n",
     "- resources: [secrets]\n",
@@ -477,7 +477,7 @@ const ENCRYPTION: &[&str] = &[
     "k8s:enc:kms:v2:lab-kms:",
     "null",
 ];
-const SCHEDULER: &[&str] = &[
+const SCHEDULER_WORDS: &[&str] = &[
     "apiVersion: kubescheduler.config.k8s.io/v1\n",
     "v1beta1",
     "v1beta2",

@@ -1,7 +1,7 @@
 //! Checksums of etcd's files, corrected after a mutation so that the code behind them is reached.
 
 /// The kind of a record that names a raft snapshot.
-pub const SNAPSHOT: u64 = 5;
+pub const SNAPSHOT_RECORD: u64 = 5;
 
 /// A record of a write-ahead log: its kind and its data.
 pub type Record = (u64, Vec<u8>);
@@ -92,12 +92,13 @@ pub fn mend(log: &mut Vec<u8>) {
 
 /// Gives the meta pages of a database the checksums that hold.
 pub fn mend_meta_pages(database: &mut [u8]) {
-    const HEADER: usize = 16;
-    const CHECKED: usize = 56;
+    const HEADER_BYTES: usize = 16;
+    const CHECKED_BYTES: usize = 56;
     for at in [0, 4096] {
-        let Some(meta) = database.get_mut(at + HEADER..at + HEADER + CHECKED + 8) else { return };
-        let sum =
-            meta[..CHECKED].iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        meta[CHECKED..].copy_from_slice(&sum.to_le_bytes());
+        let Some(meta) = database.get_mut(at + HEADER_BYTES..at + HEADER_BYTES + CHECKED_BYTES + 8) else { return };
+        let sum = meta[..CHECKED_BYTES]
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        meta[CHECKED_BYTES..].copy_from_slice(&sum.to_le_bytes());
     }
 }

@@ -25,7 +25,7 @@ impl Random {
 }
 
 /// Numbers at which arithmetic turns: ends of types, signs, sizes of pages and sectors.
-const TURNS: [u64; 12] = [0, 1, 0x7f, 0x80, 0xff, 512, 4096, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff];
+const TURNING_NUMBERS: [u64; 12] = [0, 1, 0x7f, 0x80, 0xff, 512, 4096, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff];
 
 /// Edits `data` one to six times. `words` are words of the format; the result has at most `most` bytes.
 pub fn mutate(data: &mut Vec<u8>, words: &[&str], random: &mut Random, most: usize) {
@@ -64,7 +64,7 @@ fn edit(data: &mut Vec<u8>, words: &[&str], random: &mut Random) {
         }
         6 if random.below(8) == 0 => data.truncate(at),
         7 => {
-            let number = TURNS[random.below(TURNS.len())].wrapping_add(random.below(3) as u64).wrapping_sub(1);
+            let number = TURNING_NUMBERS[random.below(TURNING_NUMBERS.len())].wrapping_add(random.below(3) as u64).wrapping_sub(1);
             let width = [1, 2, 4, 8][random.below(4)];
             let bytes =
                 if random.below(2) == 0 { number.to_le_bytes()[..width].to_vec() } else { number.to_be_bytes()[8 - width..].to_vec() };

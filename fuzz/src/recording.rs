@@ -11,18 +11,18 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// The state that the changes of the seeds go on from: nothing is alive at revision 1.
-const STATE: &[u8] = include_bytes!("../seeds/recording/state");
+const STATE_FILE: &[u8] = include_bytes!("../seeds/recording/state");
 /// A complete file of changes behind it.
-const COMPLETE: &[u8] = include_bytes!("../seeds/recording/complete");
+const COMPLETE_FILE: &[u8] = include_bytes!("../seeds/recording/complete");
 /// Where its index begins, with its header.
-const INDEX: usize = 734;
+const INDEX_OFFSET: usize = 734;
 
-/// A file of a recording, beside the state it goes on from. Changes come once and in order; where nothing is said, what is alive is what they
+/// A file of a recording, beside the state it continues from. Changes come once and in order; where nothing is said, what is alive is what they
 /// leave, and one key's changes are those of all keys that are its.
 pub fn recording(data: &[u8]) {
     for name in ["0000000002.changes", "0000000002.changes.open"] {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("0000000001.state"), STATE).unwrap();
+        fs::write(directory.path().join("0000000001.state"), STATE_FILE).unwrap();
         fs::write(directory.path().join(name), data).unwrap();
         if let Ok(source) = load::open(&[directory.path().to_str().unwrap().to_owned()], &|_| None) {
             hold(&*source);
@@ -33,7 +33,7 @@ pub fn recording(data: &[u8]) {
 /// The index of a complete file, which the manifest agrees with: what it says of blocks and keys, under checksums that hold.
 pub fn blocks(data: &[u8]) {
     let directory = directory();
-    let mut file = COMPLETE[..INDEX].to_vec();
+    let mut file = COMPLETE_FILE[..INDEX_OFFSET].to_vec();
     file.extend_from_slice(&index(data));
     let number = |at: usize| data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
     let count = data.get(..4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -44,8 +44,10 @@ pub fn blocks(data: &[u8]) {
             r#"{{"name":"{name}","kind":"{kind}","covered":[{covered}],"missing":[],"bytes":{bytes},"changes":0,"begun":1,"ended":2,"sha256":""}}"#
         )
     };
-    let files =
-        [facts("0000000001.state", "state", "[1,1]", STATE.len()), facts("0000000002.changes", "changes", &runs.join(","), file.len())];
+    let files = [
+        facts("0000000001.state", "state", "[1,1]", STATE_FILE.len()),
+        facts("0000000002.changes", "changes", &runs.join(","), file.len()),
+    ];
     fs::write(directory.path().join("0000000002.changes"), &file).unwrap();
     let scope = r#""format":1,"clusterId":"1","prefixes":[],"leftOut":[]"#;
     seal(directory.path(), &format!(r#"{{{scope},"files":[{}]}}"#, files.join(",")));
@@ -62,8 +64,8 @@ pub fn manifest(data: &[u8]) {
     let recording = outer.path().join("recording");
     fs::create_dir(&recording).unwrap();
     victims.iter().for_each(|victim| fs::write(outer.path().join(victim), b"mine").unwrap());
-    fs::write(recording.join("0000000001.state"), STATE).unwrap();
-    fs::write(recording.join("0000000002.changes"), COMPLETE).unwrap();
+    fs::write(recording.join("0000000001.state"), STATE_FILE).unwrap();
+    fs::write(recording.join("0000000002.changes"), COMPLETE_FILE).unwrap();
     seal(&recording, text);
     if let Ok(source) = load::open(&[recording.to_str().unwrap().to_owned()], &|_| None) {
         read(&*source);
@@ -79,7 +81,7 @@ pub fn manifest(data: &[u8]) {
 fn directory() -> TempDir {
     let shm = Path::new("/dev/shm");
     let directory = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.unwrap();
-    fs::write(directory.path().join("0000000001.state"), STATE).unwrap();
+    fs::write(directory.path().join("0000000001.state"), STATE_FILE).unwrap();
     directory
 }
 
@@ -97,13 +99,13 @@ fn index(content: &[u8]) -> Vec<u8> {
         pages.extend_from_slice(page);
         pages.extend_from_slice(&crc.to_le_bytes());
     }
-    let mut bytes = COMPLETE[INDEX..INDEX + 48].to_vec();
+    let mut bytes = COMPLETE_FILE[INDEX_OFFSET..INDEX_OFFSET + 48].to_vec();
     bytes[8..12].copy_from_slice(&(pages.len() as u32).to_le_bytes());
     bytes[40..44].copy_from_slice(&crc32c::crc32c(&pages).to_le_bytes());
     let crc = crc32c::crc32c(&bytes[..44]);
     bytes[44..48].copy_from_slice(&crc.to_le_bytes());
     let mut trailer = b"\x89ktcidx\n".to_vec();
-    trailer.extend_from_slice(&(INDEX as u64 + 48).to_le_bytes());
+    trailer.extend_from_slice(&(INDEX_OFFSET as u64 + 48).to_le_bytes());
     trailer.extend_from_slice(&(pages.len() as u32).to_le_bytes());
     trailer.extend_from_slice(&crc32c::crc32c(&trailer).to_le_bytes());
     [bytes, pages, trailer].concat()
@@ -178,16 +180,16 @@ fn hold(source: &dyn Source) {
 
 /// Gives every chunk the checksums that hold; the file may be damaged.
 pub fn mend(file: &mut [u8]) {
-    const HEADER: usize = 48;
+    const HEADER_BYTES: usize = 48;
     let mut at = 0;
-    while let Some(header) = file.get(at..at + HEADER) {
+    while let Some(header) = file.get(at..at + HEADER_BYTES) {
         let length = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-        let Some(payload) = file.get(at + HEADER..(at + HEADER).saturating_add(length)) else { return };
+        let Some(payload) = file.get(at + HEADER_BYTES..(at + HEADER_BYTES).saturating_add(length)) else { return };
         let crc = crc32c::crc32c(payload);
         file[at..at + 4].copy_from_slice(b"\x89ktc");
         file[at + 40..at + 44].copy_from_slice(&crc.to_le_bytes());
         let crc = crc32c::crc32c(&file[at..at + 44]);
         file[at + 44..at + 48].copy_from_slice(&crc.to_le_bytes());
-        at += HEADER + length;
+        at += HEADER_BYTES + length;
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The JSON of a byte on the wire: the widest message all of whose members are written though absent.
 const MOST_PER_BYTE: usize = 600;
 
-const KEY: &[u8] = b"/registry/x/y";
+const SAMPLE_KEY: &[u8] = b"/registry/x/y";
 
 /// A value that begins as protobuf does.
 pub fn protobuf(data: &[u8]) {
@@ -19,9 +19,9 @@ pub fn json(data: &[u8]) {
     stored(data);
     let decoder = Decoder::for_stored_values();
     let mut text = Vec::new();
-    if !data.starts_with(b"k8s") && decoder.decode_text(KEY, data, 7, &mut text).is_ok() {
+    if !data.starts_with(b"k8s") && decoder.decode_text(SAMPLE_KEY, data, 7, &mut text).is_ok() {
         let mut again = Vec::new();
-        decoder.decode_text(KEY, &text, 7, &mut again).unwrap_or_else(|opaque| panic!("{opaque:?} of {}", text.escape_ascii()));
+        decoder.decode_text(SAMPLE_KEY, &text, 7, &mut again).unwrap_or_else(|opaque| panic!("{opaque:?} of {}", text.escape_ascii()));
         assert_eq!(text.escape_ascii().to_string(), again.escape_ascii().to_string(), "written again");
     }
 }
@@ -39,9 +39,9 @@ fn after(mark: &[u8], data: &[u8]) -> Vec<u8> {
 pub fn stored(value: &[u8]) {
     for decoder in [Decoder::new(), Decoder::new().with_release(Release(20)), Decoder::for_stored_values()] {
         let mut text = b"kept".to_vec();
-        let written = decoder.decode_text(KEY, value, 7, &mut text);
-        let decoded = decoder.decode(KEY, value, 7);
-        let _ = decoder.decode_as::<PodFields>(KEY, value, 7);
+        let written = decoder.decode_text(SAMPLE_KEY, value, 7, &mut text);
+        let decoded = decoder.decode(SAMPLE_KEY, value, 7);
+        let _ = decoder.decode_as::<PodFields>(SAMPLE_KEY, value, 7);
         assert!(text.starts_with(b"kept"));
         assert!(text.len() <= 1000 + value.len() * MOST_PER_BYTE, "{} bytes from {}", text.len(), value.len());
         match (written, decoded.body) {

@@ -243,7 +243,7 @@ fn deleted() -> (String, i64) {
 }
 
 #[test]
-fn another_revision() {
+fn not_found_names_a_revision_that_has_the_object() {
     let (name, revision) = deleted();
     let (file, here) = (story(), Path::new("."));
     let before = revision - 1;

@@ -32,10 +32,10 @@ const OF_OBJECTS: &[(&str, &str)] = &[
 const OF_ALL: &[&str] = &["completion", "decode", "encryption", "plugins", "record", "schema", "serve", "status", "verify", "what-if"];
 
 /// What searches objects: a pattern comes before their addresses, and `-l` lists objects, as grep's does.
-const SEARCHES: &str = "grep";
+const SEARCHING_COMMAND: &str = "grep";
 
 /// What is about objects and writes elsewhere what it says of them.
-const WRITES: &str = "export";
+const WRITING_COMMAND: &str = "export";
 
 fn run_on(capture: &str, words: &str) -> Output {
     let file = testdata::path("captures").join(capture).join("snapshot.db.zst");
@@ -59,7 +59,7 @@ fn text(words: &str) -> String {
 fn a_command_takes_all_of_the_grammar_or_none_of_it() {
     let mut sides: BTreeSet<&str> = OF_ALL.iter().copied().collect();
     sides.extend(OF_OBJECTS.iter().map(|(name, _)| name));
-    sides.extend([SEARCHES, WRITES]);
+    sides.extend([SEARCHING_COMMAND, WRITING_COMMAND]);
     let shown = ::ketcd::command();
     let shown: BTreeSet<&str> = shown.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
     assert_eq!(sides, shown, "a new command takes addresses or does not");
@@ -69,7 +69,9 @@ fn a_command_takes_all_of_the_grammar_or_none_of_it() {
         let takes_several = ["[ADDRESS]...", "<ADDRESS>...", "[KIND]...", "[ADDRESS|FILE]..."].iter().any(|form| usage.contains(form));
         let is_about_objects = !OF_ALL.contains(&name);
         assert_eq!(takes_several, is_about_objects, "{name}: {usage}");
-        for flag in [if name == SEARCHES { "--selector <SELECTOR>" } else { "-l, --selector <SELECTOR>" }, "--field-selector <SELECTOR>"] {
+        for flag in
+            [if name == SEARCHING_COMMAND { "--selector <SELECTOR>" } else { "-l, --selector <SELECTOR>" }, "--field-selector <SELECTOR>"]
+        {
             assert_eq!(help.contains(flag), is_about_objects, "{name} {flag}: {help}");
         }
         for flag in ["-n, --namespace <NAMESPACE>", "-A, --all-namespaces"] {

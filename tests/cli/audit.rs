@@ -34,13 +34,13 @@ fn beside(arguments: &[&str]) -> String {
 }
 
 /// All changes, with what the log says of them.
-static ALL: LazyLock<String> = LazyLock::new(|| beside(&["history", "--all", "-o", "ndjson"]));
+static ALL_CHANGES: LazyLock<String> = LazyLock::new(|| beside(&["history", "--all", "-o", "ndjson"]));
 
 /// Those of one user.
 static OF_ALICE: LazyLock<String> = LazyLock::new(|| beside(&["history", "--all", "--by", "alice", "-o", "ndjson"]));
 
 /// The changes of an object, and the requests that made none.
-static REQUESTS: LazyLock<String> = LazyLock::new(|| beside(&["history", "cm/pay/settings-41", "--requests", "-o", "ndjson"]));
+static REQUEST_CHANGES: LazyLock<String> = LazyLock::new(|| beside(&["history", "cm/pay/settings-41", "--requests", "-o", "ndjson"]));
 
 /// That `--user` is the same flag, `several_users_are_named_with_commas_or_one_by_one` shows.
 #[test]
@@ -153,7 +153,7 @@ fn a_log_without_changes_leaves_objects_as_they_were_printed() {
 fn requests_without_a_change_stand_between_the_changes() {
     let text = beside(&["history", "cm/pay/settings-41", "--requests", "--verb", "get", "--by", "carol"]);
     assert!(text.contains("! carol (kubectl)") && text.contains("get refused: 403 Forbidden"), "{text}");
-    let lines = &*REQUESTS;
+    let lines = &*REQUEST_CHANGES;
     let documents: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let times: Vec<&str> = documents.iter().filter_map(|document| document["time"].as_str()).collect();
     assert!(times.is_sorted(), "{times:?}");
@@ -174,7 +174,7 @@ fn requests_are_shown_within_the_time_asked_for_and_from_a_log_alone() {
     let count = |arguments: &[&str]| {
         beside(&[&["history", "cm/pay/settings-41", "--requests", "-o", "ndjson"], arguments].concat()).lines().count()
     };
-    let (all, later) = (REQUESTS.lines().count(), count(&["--since", "2026-11-24T18:38:30Z"]));
+    let (all, later) = (REQUEST_CHANGES.lines().count(), count(&["--since", "2026-11-24T18:38:30Z"]));
     let earlier = count(&["--until", "2026-11-24T18:38:30Z"]);
     assert!(later > 0 && earlier > 0 && later + earlier == all, "{earlier} and {later} of {all}");
     let log = file("metadata.jsonl.zst");
@@ -251,7 +251,7 @@ fn several_users_are_named_with_commas_or_one_by_one() {
 
 #[test]
 fn nobody_made_what_was_written_past_the_api_server() {
-    let unexplained: Vec<&str> = ALL.lines().filter(|line| line.contains("\"unexplained\":true")).collect();
+    let unexplained: Vec<&str> = ALL_CHANGES.lines().filter(|line| line.contains("\"unexplained\":true")).collect();
     let nobody = beside(&["history", "--all", "--by", "nobody", "-o", "ndjson"]);
     assert_eq!(nobody.lines().collect::<Vec<_>>(), unexplained);
     assert!(!unexplained.is_empty());
@@ -351,7 +351,7 @@ fn a_deletion_says_who_asked_for_it() {
     }
     assert!(seen > 2, "{gone}");
     let past = beside(&["timeline", "cm/shop/settings-31"]);
-    assert!(past.contains("no request asked for it: it was deleted past the API server") && !past.contains("leaves no trace"), "{past}");
+    assert!(past.contains("no request asked for it: it was deleted directly in etcd") && !past.contains("leaves no trace"), "{past}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn service_accounts_are_short_in_text() {
         let text = beside(words);
         assert!(!text.contains("system:serviceaccount:"), "{words:?}");
     }
-    assert!(ALL.contains("\"system:serviceaccount:kube-system:"), "JSON has the whole name");
+    assert!(ALL_CHANGES.contains("\"system:serviceaccount:kube-system:"), "JSON has the whole name");
 }
 
 /// A revision that no answer names is marked, in JSON too, and is none of etcd's.
@@ -422,5 +422,5 @@ fn placed_revisions_are_marked_and_refused_by_etcd() {
     let span = format!("{name}..");
     assert_eq!(run(&["-f", &db, "diff", "pods", "-A", "--rev", &span], Stdio::null()).status.code(), Some(2));
     // With etcd every change has its own.
-    assert!(!beside(&["history", "--all"]).contains(" ~r") && !ALL.contains("isPlaced"));
+    assert!(!beside(&["history", "--all"]).contains(" ~r") && !ALL_CHANGES.contains("isPlaced"));
 }

@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::ketcd::{all, ketcd};
 
 /// The bytes of one page of a list that are taken.
-const LONGEST: usize = 16 << 20;
+const MAX_LIST_BYTES: usize = 16 << 20;
 
 /// A server that answers every request with this body; returns its URL.
 fn answering(body: String) -> String {
@@ -28,7 +28,7 @@ fn answering(body: String) -> String {
     url
 }
 
-/// Lists a bucket of S3 whose server sends a list of so many bytes that names nothing.
+/// Lists a bucket of S3 whose server sends a list of this many bytes that names nothing.
 fn listed(length: usize) -> Output {
     let list = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";
     let endpoint = answering(list.to_owned() + &" ".repeat(length - list.len()));
@@ -41,8 +41,8 @@ fn listed(length: usize) -> Output {
 #[test]
 fn a_list_is_no_longer_than_a_page_may_be() {
     for (length, wanted) in [
-        (LONGEST, "s3://b/p/: no object lies below it"),
-        (LONGEST + 1, "the server sends more than the 16777216 bytes that were asked for"),
+        (MAX_LIST_BYTES, "s3://b/p/: no object lies below it"),
+        (MAX_LIST_BYTES + 1, "the server sends more than the 16777216 bytes that were asked for"),
     ] {
         let output = listed(length);
         assert_eq!(output.status.code(), Some(2), "{}", all(&output));

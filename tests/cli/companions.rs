@@ -32,18 +32,18 @@ fn backup(configurations: &[(&str, &str)]) -> TempDir {
 
 const CONFIG_7: &str = "static-pod-resources/kube-apiserver-pod-7/secrets/encryption-config/encryption-config";
 const CONFIG_10: &str = "static-pod-resources/kube-apiserver-pod-10/secrets/encryption-config/encryption-config";
-const OTHER: &str = "{\"kind\":\"EncryptionConfiguration\",\"apiVersion\":\"apiserver.config.k8s.io/v1\",\"resources\":[]}";
-const WANTED: [&str; 6] = ["get", "configmaps", "-n", "vault", "-o", "json"];
+const OTHER_CONFIG: &str = "{\"kind\":\"EncryptionConfiguration\",\"apiVersion\":\"apiserver.config.k8s.io/v1\",\"resources\":[]}";
+const WANTED_ARGS: [&str; 6] = ["get", "configmaps", "-n", "vault", "-o", "json"];
 
 #[test]
 fn sealed_values_are_opened_with_the_configuration_of_the_newest_static_pod() {
     let keys = fs::read_to_string(capture("k136-encrypted/encryption-config.yaml")).unwrap();
     let file = capture("k136-encrypted/snapshot.db.zst");
     let flag = capture("k136-encrypted/encryption-config.yaml");
-    let wanted = run(&file, &[&WANTED[..], &["--encryption-config", flag.to_str().unwrap()]].concat());
+    let wanted = run(&file, &[&WANTED_ARGS[..], &["--encryption-config", flag.to_str().unwrap()]].concat());
     assert!(!wanted.stdout.is_empty(), "{}", said(&wanted));
-    let folder = backup(&[(CONFIG_7, OTHER), (CONFIG_10, &keys)]);
-    let found = run(folder.path(), &WANTED);
+    let folder = backup(&[(CONFIG_7, OTHER_CONFIG), (CONFIG_10, &keys)]);
+    let found = run(folder.path(), &WANTED_ARGS);
     assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&wanted.stdout), "{}", said(&found));
     assert!(said(&found).contains("sealed values are opened with the keys in") && said(&found).contains(CONFIG_10), "{}", said(&found));
     // Where nothing sealed is opened nothing is said.
@@ -51,16 +51,16 @@ fn sealed_values_are_opened_with_the_configuration_of_the_newest_static_pod() {
     assert!(none.status.success() && !said(&none).contains("sealed values"), "{}", said(&none));
     // What a flag names wins.
     let own = tempfile::NamedTempFile::new().unwrap();
-    fs::write(own.path(), OTHER).unwrap();
-    let other = run(folder.path(), &[&WANTED[..], &["--encryption-config", own.path().to_str().unwrap()]].concat());
+    fs::write(own.path(), OTHER_CONFIG).unwrap();
+    let other = run(folder.path(), &[&WANTED_ARGS[..], &["--encryption-config", own.path().to_str().unwrap()]].concat());
     assert!(!said(&other).contains("sealed values are opened") && other.stdout != wanted.stdout, "{}", said(&other));
 }
 
 #[test]
 fn of_two_configurations_that_differ_none_is_used() {
     let keys = fs::read_to_string(capture("k136-encrypted/encryption-config.yaml")).unwrap();
-    let folder = backup(&[("pki/one.yaml", &keys), ("pki/other.yaml", OTHER)]);
-    let found = run(folder.path(), &WANTED);
+    let folder = backup(&[("pki/one.yaml", &keys), ("pki/other.yaml", OTHER_CONFIG)]);
+    let found = run(folder.path(), &WANTED_ARGS);
     assert!(said(&found).contains("differ, so neither is used; name one with --encryption-config"), "{}", said(&found));
     assert!(said(&found).contains("pki/one.yaml") && said(&found).contains("pki/other.yaml"), "{}", said(&found));
 }
@@ -68,10 +68,10 @@ fn of_two_configurations_that_differ_none_is_used() {
 #[test]
 fn decisions_are_evaluated_with_the_configuration_next_to_the_database() {
     /// A decision that another configuration makes otherwise.
-    const POD: &str = "pod/data/api-0056";
+    const DECIDED_POD: &str = "pod/data/api-0056";
     let (folder, config) = (capture("custom-config"), capture("custom-config/scheduler-config.yaml"));
     let flag = ["--scheduler-config", config.to_str().unwrap()];
-    let explain = ["explain", POD, "-o", "ndjson"];
+    let explain = ["explain", DECIDED_POD, "-o", "ndjson"];
     let wanted = run(&folder.join("snapshot.db.zst"), &[&explain[..], &flag].concat());
     let found = run(&folder, &explain);
     assert!(!wanted.stdout.is_empty(), "{}", said(&wanted));
@@ -84,7 +84,7 @@ fn decisions_are_evaluated_with_the_configuration_next_to_the_database() {
     assert!(!said(&given).contains(note), "{}", said(&given));
     let page = tempfile::tempdir().unwrap().path().join("report.html");
     fs::create_dir(page.parent().unwrap()).unwrap();
-    let report = run(&folder, &["report", POD, "--out", page.to_str().unwrap()]);
+    let report = run(&folder, &["report", DECIDED_POD, "--out", page.to_str().unwrap()]);
     assert!(said(&report).contains(note), "{}", said(&report));
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("with the configuration that was found for it") && !page.contains("default configuration of kube-scheduler"));

@@ -152,7 +152,7 @@ fn pipes_are_left_alone() {
 }
 
 /// Names that a shell would run, expand or take for something else.
-const HOSTILE: &[&str] = &[
+const HOSTILE_NAMES: &[&str] = &[
     "x$(touch RAN)",
     "x`touch RAN`",
     "x;touch RAN",
@@ -194,7 +194,7 @@ fn only_plain_words_are_offered() {
         object
     };
     let mut objects = vec![object("v1", "Namespace", None, "lab"), object("v1", "ConfigMap", Some("lab"), "plain-one")];
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         objects.push(object("v1", "Namespace", None, name));
         objects.push(object("v1", "ConfigMap", Some("lab"), name));
         objects.push(object("v1", "ConfigMap", Some(name), "plain-two"));
@@ -236,7 +236,7 @@ fn only_plain_words_are_offered() {
             // Flags are ketcd's own.
             let from_data: Vec<&String> = offered.iter().filter(|word| !(word.starts_with("-") && text.contains("--file"))).collect();
             assert!(from_data.iter().all(|word| is_plain(word)), "{shell} {words:?}: {from_data:?}");
-            assert!(!offered.iter().any(|word| HOSTILE.contains(&word.as_str())), "{shell} {words:?}: {offered:?}");
+            assert!(!offered.iter().any(|word| HOSTILE_NAMES.contains(&word.as_str())), "{shell} {words:?}: {offered:?}");
         }
     }
 }

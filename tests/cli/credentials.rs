@@ -72,7 +72,8 @@ fn keys_that_everybody_can_read_are_named_once() {
 
 #[test]
 fn a_server_that_is_not_verified_is_reported_once() {
-    const CAUTION: &str = "the server's certificate is not verified (--insecure-skip-tls-verify): another may answer in etcd's place";
+    const UNVERIFIED_CAUTION: &str =
+        "the server's certificate is not verified (--insecure-skip-tls-verify): another server may answer in etcd's place";
     for (arguments, times) in [
         (&["--insecure-skip-tls-verify", "--endpoints", &nobody("https://")][..], 1),
         (&["--insecure-skip-tls-verify", "--endpoints", &nobody("")], 1),
@@ -81,14 +82,14 @@ fn a_server_that_is_not_verified_is_reported_once() {
         (&["--insecure-skip-tls-verify", "--endpoints", &nobody("http://")], 0),
     ] {
         let printed = all(&ketcd().arg("status").args(arguments).output().unwrap());
-        assert_eq!(printed.matches(CAUTION).count(), times, "{arguments:?}: {printed}");
+        assert_eq!(printed.matches(UNVERIFIED_CAUTION).count(), times, "{arguments:?}: {printed}");
     }
     let printed = all(&ketcd()
         .args(["status", "--user", "root:hunter2", "--endpoints", &nobody("https://")])
         .env("ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "true")
         .output()
         .unwrap());
-    assert!(printed.contains(&format!("{CAUTION} and receive the password\n")) && !printed.contains("hunter2"), "{printed}");
+    assert!(printed.contains(&format!("{UNVERIFIED_CAUTION} and receive the password\n")) && !printed.contains("hunter2"), "{printed}");
 }
 
 /// A command on a terminal of its own.

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use futures_util::StreamExt;
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
-use ketcd_testing::mutants::{KINDS, PAGE, damage_database};
+use ketcd_testing::mutants::{DAMAGE_KINDS, PAGE_BYTES, damage_database};
 use ketcd_testing::random::Random;
 use ketcd_testing::testdata;
 
@@ -14,7 +14,7 @@ use crate::ketcd::{all, ketcd};
 /// The recorded database, without the checksum at its end.
 fn database() -> Vec<u8> {
     let mut whole = testdata::read("captures/k120-story/snapshot.db.zst");
-    whole.truncate(whole.len() / PAGE * PAGE);
+    whole.truncate(whole.len() / PAGE_BYTES * PAGE_BYTES);
     whole
 }
 
@@ -54,8 +54,8 @@ fn a_command_on_damaged_data_ends_with_exit_2() {
     let expected: Vec<_> = commands.iter().map(|arguments| run(&whole, arguments)).collect();
     let mut reported = 0;
     // Each kind of damage under two commands; `files` of ketcd-store damages more.
-    for number in 0..2 * KINDS.len() {
-        let kind = KINDS[number % KINDS.len()];
+    for number in 0..2 * DAMAGE_KINDS.len() {
+        let kind = DAMAGE_KINDS[number % DAMAGE_KINDS.len()];
         let mut damaged = whole.clone();
         damage_database(&mut damaged, kind, &mut Random(4_000_000 + number as u64));
         let opened = open(&damaged);
@@ -75,7 +75,7 @@ fn a_command_on_damaged_data_ends_with_exit_2() {
 #[test]
 fn the_page_that_is_damaged_is_named_and_the_rest_shown() {
     let mut broken = database();
-    broken[300 * PAGE..300 * PAGE + 64].fill(0xa5);
+    broken[300 * PAGE_BYTES..300 * PAGE_BYTES + 64].fill(0xa5);
     let output = run(&broken, &["ls", "nodes"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(

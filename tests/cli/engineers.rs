@@ -119,7 +119,7 @@ fn one_asks_what_was_deleted_and_what_answers_for_nothing() {
 }
 
 /// Every trouble of the story: where it is looked at, what is said of it and, if somebody's change explains it, that change with its author.
-const TROUBLES: &[(&str, &str, &str, Option<&str>)] = &[
+const STORY_TROUBLES: &[(&str, &str, &str, Option<&str>)] = &[
     (
         "k120-story",
         "22:24:35",
@@ -156,7 +156,7 @@ const TROUBLES: &[(&str, &str, &str, Option<&str>)] = &[
 #[test]
 fn every_trouble_is_named_and_its_culprit_is_on_the_first_screen() {
     let mut screens = BTreeMap::new();
-    for (capture, at, trouble, culprit) in TROUBLES {
+    for (capture, at, trouble, culprit) in STORY_TROUBLES {
         let (text, lines) = screens.entry((capture, at)).or_insert_with(|| shown(capture, &format!("triage --at {at}")));
         assert!(text.contains(trouble), "{capture} at {at}: {trouble} is not named:\n{text}");
         let screen = joined(&lines[..lines.len().min(24)]);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Output};
 
-const CLUSTER: &str = r#"
+const CLUSTER_YAML: &str = r#"
 apiVersion: v1
 kind: Node
 metadata: {name: n1}
@@ -14,7 +14,7 @@ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}, nodeInfo: {kubeletVer
 fn explain(spec: &str, more: &str, arguments: &[&str]) -> Output {
     let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
     let pod = format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: default, uid: u}}\nspec: {spec}\n");
-    file.write_all(format!("{CLUSTER}{pod}{more}").as_bytes()).unwrap();
+    file.write_all(format!("{CLUSTER_YAML}{pod}{more}").as_bytes()).unwrap();
     Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["explain", "pod/p"]).args(arguments).output().unwrap()
 }
 

@@ -7,7 +7,7 @@ use crate::ketcd::{all, ketcd, nobody};
 use tempfile::TempDir;
 
 /// A text that must not be seen, and what stands in a file in its place: whatever is wrong with it.
-const KEY: &str = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLWFiY2Q=";
+const SECRET_KEY: &str = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLWFiY2Q=";
 
 fn written(folder: &TempDir, text: &str) -> PathBuf {
     let path = folder.path().join("config.yaml");
@@ -22,7 +22,7 @@ fn keeps_quiet(flag: &str, path: &Path, arguments: &[&str], what: &str) {
     let printed = all(&output);
     assert_eq!(output.status.code(), Some(2), "{what}: {printed}");
     assert!(printed.contains(flag) || printed.contains(path.to_str().unwrap()), "{what}: {printed}");
-    for part in KEY.as_bytes().windows(6) {
+    for part in SECRET_KEY.as_bytes().windows(6) {
         assert!(!printed.contains(std::str::from_utf8(part).unwrap()), "{what}: {printed}");
     }
 }
@@ -40,26 +40,26 @@ fn wrong_keys() -> Vec<(&'static str, String)> {
     };
     let key = |secret: &str| with(&format!("      - name: key1\n        secret: {secret}"));
     vec![
-        ("no base64", key(&format!("\"{KEY}!\""))),
-        ("too long", key(&format!("{}AAAA", KEY.trim_end_matches('=').replace("YWJjZA", "YWJjZGVm")))),
-        ("too short", key(&KEY[..20])),
-        ("not a text", key(&format!("[{KEY}]"))),
-        ("an object", key(&format!("{{a: {KEY}}}"))),
-        ("the name in its place", with(&format!("      - name: {KEY}\n        secret: key1"))),
-        ("a tag", key(&format!("!{KEY} x"))),
-        ("an alias", key(&format!("*{KEY}"))),
-        ("a quote without its end", key(&format!("\"{KEY}"))),
-        ("a tab", key(&format!("\n\t{KEY}: {KEY}"))),
-        ("a second colon", key(&format!("{KEY}: {KEY}: {KEY}"))),
-        ("a field of that name", with(&format!("      - name: key1\n        {KEY}: 1\n        {KEY}: 2"))),
+        ("no base64", key(&format!("\"{SECRET_KEY}!\""))),
+        ("too long", key(&format!("{}AAAA", SECRET_KEY.trim_end_matches('=').replace("YWJjZA", "YWJjZGVm")))),
+        ("too short", key(&SECRET_KEY[..20])),
+        ("not a text", key(&format!("[{SECRET_KEY}]"))),
+        ("an object", key(&format!("{{a: {SECRET_KEY}}}"))),
+        ("the name in its place", with(&format!("      - name: {SECRET_KEY}\n        secret: key1"))),
+        ("a tag", key(&format!("!{SECRET_KEY} x"))),
+        ("an alias", key(&format!("*{SECRET_KEY}"))),
+        ("a quote without its end", key(&format!("\"{SECRET_KEY}"))),
+        ("a tab", key(&format!("\n\t{SECRET_KEY}: {SECRET_KEY}"))),
+        ("a second colon", key(&format!("{SECRET_KEY}: {SECRET_KEY}: {SECRET_KEY}"))),
+        ("a field of that name", with(&format!("      - name: key1\n        {SECRET_KEY}: 1\n        {SECRET_KEY}: 2"))),
         (
             "a provider of that name",
-            format!("kind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - {KEY}: {{}}\n"),
+            format!("kind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - {SECRET_KEY}: {{}}\n"),
         ),
-        ("the kind", format!("kind: {KEY}\n")),
-        ("text alone", KEY.to_owned()),
-        ("JSON", format!("{{\"kind\": \"EncryptionConfiguration\", \"resources\": [{{\"providers\": \"{KEY}\"}}]}}")),
-        ("a PEM file", format!("-----BEGIN PRIVATE KEY-----\n{KEY}\n-----END PRIVATE KEY-----\n")),
+        ("the kind", format!("kind: {SECRET_KEY}\n")),
+        ("text alone", SECRET_KEY.to_owned()),
+        ("JSON", format!("{{\"kind\": \"EncryptionConfiguration\", \"resources\": [{{\"providers\": \"{SECRET_KEY}\"}}]}}")),
+        ("a PEM file", format!("-----BEGIN PRIVATE KEY-----\n{SECRET_KEY}\n-----END PRIVATE KEY-----\n")),
     ]
 }
 
@@ -83,11 +83,11 @@ fn pair(extension: &str) -> String {
 fn keys_in_a_certificates_place_are_not_quoted() {
     let folder = tempfile::tempdir().unwrap();
     for text in [
-        format!("-----BEGIN PRIVATE KEY-----{KEY}-----END PRIVATE KEY-----\n"),
-        format!("-----BEGIN CERTIFICATE-----\n{KEY}!\n-----END CERTIFICATE-----\n"),
-        format!("-----BEGIN CERTIFICATE-----\n{KEY}\n"),
-        format!("-----BEGIN CERTIFICATE-----\n{KEY}\n-----END CERTIFICATE-----\n"),
-        KEY.to_owned(),
+        format!("-----BEGIN PRIVATE KEY-----{SECRET_KEY}-----END PRIVATE KEY-----\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{SECRET_KEY}!\n-----END CERTIFICATE-----\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{SECRET_KEY}\n"),
+        format!("-----BEGIN CERTIFICATE-----\n{SECRET_KEY}\n-----END CERTIFICATE-----\n"),
+        SECRET_KEY.to_owned(),
     ] {
         let path = written(&folder, &text);
         let endpoint = nobody("https://");

@@ -87,7 +87,7 @@ fn what_no_source_has_is_reported_once_and_exit_2_where_it_was_read_past() {
 fn what_is_of_no_one_cluster_ends_with_exit_2() {
     let output = ketcd(&[&capture("k120-story/snapshot.db.zst"), &capture("k136-story/snapshot.db.zst")], &["get", "nodes"]);
     assert_eq!((code(&output), text(&output.stdout)), (Some(2), ""));
-    assert!(text(&output.stderr).contains("these are not of one etcd cluster"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("these are not from one etcd cluster"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::ketcd::ketcd;
 
 /// Command and name of the golden, the capture, the arguments.
-const GOLDENS: &[(&str, &str, &[&str])] = &[
+const GOLDEN_CASES: &[(&str, &str, &[&str])] = &[
     ("history/ubuntu-diff", "k120-story", &["history", "pod/lab/ubuntu", "--diff"]),
     ("history/node2", "k120-story", &["history", "node/node2"]),
     ("history/tomcat", "k120-story", &["history", "deploy/web/tomcat"]),
@@ -64,7 +64,7 @@ const GOLDENS: &[(&str, &str, &[&str])] = &[
 #[test]
 fn commands_print_their_goldens() {
     let mut different: Vec<&str> = Vec::new();
-    for (name, capture, arguments) in GOLDENS {
+    for (name, capture, arguments) in GOLDEN_CASES {
         let output = on(capture, arguments).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.is_empty(), "{name}: {errors}");

@@ -17,7 +17,7 @@ use tonic::server::{Grpc, NamedService, UnaryService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 
-const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-encrypted");
+const ENCRYPTED_CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-encrypted");
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct DecryptRequest {
@@ -120,7 +120,7 @@ fn serve(runtime: &tokio::runtime::Runtime, listener: UnixListener) -> Plugin {
 
 /// The recorded cluster's configuration with the plugin at another endpoint, which may take so long.
 fn config(endpoint: &str, timeout: &str) -> String {
-    let config = std::fs::read_to_string(format!("{CAPTURE}/encryption-config.yaml")).unwrap();
+    let config = std::fs::read_to_string(format!("{ENCRYPTED_CAPTURE}/encryption-config.yaml")).unwrap();
     let known = r#"endpoint: "unix:///@lab-kms.sock", timeout: 3s"#;
     assert!(config.contains(known), "{config}");
     config.replace(known, &format!("endpoint: \"{endpoint}\", timeout: {timeout}"))
@@ -130,7 +130,7 @@ fn audit(config: &str) -> (Value, Option<i32>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, config.as_bytes()).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_ketcd"))
-        .args(["-f", &format!("{CAPTURE}/snapshot.db.zst"), "encryption", "-o", "json", "--encryption-config"])
+        .args(["-f", &format!("{ENCRYPTED_CAPTURE}/snapshot.db.zst"), "encryption", "-o", "json", "--encryption-config"])
         .arg(file.path())
         .output()
         .unwrap();

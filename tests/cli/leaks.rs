@@ -14,7 +14,7 @@ use ketcd_testing::nobody::nobody;
 use crate::ketcd::{all, ketcd};
 
 /// What must not be seen.
-const CANARY: &str = "Zq7wXk9vTb3mRy5d";
+const CANARY_TEXT: &str = "Zq7wXk9vTb3mRy5d";
 
 fn base64(text: &str) -> String {
     STANDARD.encode(text)
@@ -25,12 +25,12 @@ fn hex(text: &str) -> String {
 }
 
 fn pem(label: &str) -> String {
-    format!("-----BEGIN {label}-----\n{}\n{}\n-----END {label}-----\n", base64(&CANARY.repeat(3)), base64(CANARY))
+    format!("-----BEGIN {label}-----\n{}\n{}\n-----END {label}-----\n", base64(&CANARY_TEXT.repeat(3)), base64(CANARY_TEXT))
 }
 
 /// Keys, tokens and passwords by name.
 fn keys() -> Vec<(&'static str, String)> {
-    let c = CANARY;
+    let c = CANARY_TEXT;
     let b = base64(c);
     let mut texts =
         ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
@@ -66,7 +66,7 @@ fn keys() -> Vec<(&'static str, String)> {
 
 /// Dumps, manifests and other documents by name.
 fn documents() -> Vec<(&'static str, String)> {
-    let c = CANARY;
+    let c = CANARY_TEXT;
     let (b, h) = (base64(c), hex(c));
     vec![
         ("sqlite3's dump", format!("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nINSERT INTO kine VALUES(1,'{c}',X'{h}');\n")),
@@ -129,13 +129,13 @@ fn documents() -> Vec<(&'static str, String)> {
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let mut files: Vec<_> = keys().into_iter().chain(documents()).map(|(name, text)| (name, text.into_bytes())).collect();
-    let utf16: Vec<u8> = format!("\u{feff}password: {CANARY}\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> = format!("\u{feff}password: {CANARY_TEXT}\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut kind = b"k8s\0\x0a\x19\x0a\x02v1\x12\x11 ".to_vec();
-    kind.extend_from_slice(CANARY.as_bytes());
+    kind.extend_from_slice(CANARY_TEXT.as_bytes());
     files.extend([
         ("UTF-16", utf16),
-        ("bytes", [b"\x00\x01\xff", CANARY.as_bytes(), b"\x80\x00"].concat()),
-        ("bytes behind text", [CANARY.as_bytes(), b": \xff\xfe\n"].concat()),
+        ("bytes", [b"\x00\x01\xff", CANARY_TEXT.as_bytes(), b"\x80\x00"].concat()),
+        ("bytes behind text", [CANARY_TEXT.as_bytes(), b": \xff\xfe\n"].concat()),
         ("a message whose kind is no name", [kind, b"\x12\x04data".to_vec()].concat()),
     ]);
     files
@@ -144,7 +144,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 /// What of the canary, in any of its forms, stands in an output.
 fn leaked(output: &str) -> Option<String> {
     // Six digits may be a number of ours.
-    [(CANARY.to_owned(), 6), (base64(CANARY), 6), (base64(&CANARY.repeat(3)), 6), (hex(CANARY), 12)]
+    [(CANARY_TEXT.to_owned(), 6), (base64(CANARY_TEXT), 6), (base64(&CANARY_TEXT.repeat(3)), 6), (hex(CANARY_TEXT), 12)]
         .iter()
         .flat_map(|(form, length)| {
             form.as_bytes().windows(*length).map(|part| String::from_utf8_lossy(part).into_owned()).collect::<Vec<_>>()
@@ -183,7 +183,7 @@ enum Reader {
 const OF_ALL: usize = 3;
 
 impl Call {
-    /// Which of so many files the call gets, as the one with this number of so many calls of its reader.
+    /// Which of this many files the call gets, as the one with this number of this many calls of its reader.
     fn takes(&self, file: usize, number: usize, calls: usize) -> bool {
         file < OF_ALL || self.reader != Reader::Nobody && file % calls == number
     }

@@ -97,7 +97,7 @@ fn manifests_without_a_namespace_are_listed_in_the_default_one() {
     let shown = text(&all.stdout);
     assert_eq!(shown.split_whitespace().take(2).collect::<Vec<_>>(), ["default", "conf"], "{shown}");
     let said = text(&all.stderr);
-    assert!(said.contains("one object names no namespace: shown in default, where kubectl apply puts it unless told otherwise"), "{said}");
+    assert!(said.contains("one object names no namespace: shown in default, where kubectl apply puts it without -n"), "{said}");
     let default = run(&[manifests.path()], &["get", "cm", "conf", "-o", "jsonpath={.metadata.namespace}"]);
     assert_eq!((text(&default.stdout).trim_end(), default.status.code()), ("default", Some(0)), "{}", text(&default.stderr));
 }
@@ -143,7 +143,10 @@ fn printed_objects_have_no_age_unless_the_moment_is_given() {
         let words: Vec<&str> = command.split(' ').collect();
         let unknown = run(&[objects.path()], &words);
         let said = text(&unknown.stderr);
-        assert!(said.contains("when these objects were printed is not known") && said.contains("--at TIME"), "{command}: {said}");
+        assert!(
+            said.contains("these objects do not show when they were printed, so their ages") && said.contains("--at TIME"),
+            "{command}: {said}"
+        );
         let given = run(&[objects.path()], &[&words[..], &["--at", "2026-11-24T23:40:00Z"]].concat());
         assert!(!text(&given.stderr).contains("not known"), "{command}");
         let [unknown, given] = [unknown, given].map(|output| text(&output.stdout));

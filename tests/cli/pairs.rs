@@ -9,7 +9,7 @@ use ketcd_testing::testdata;
 use crate::ketcd::ketcd;
 
 /// What each command is asked. `decode` reads no cluster, `record` and `serve` do not end.
-const ASKED: &[(&str, &str)] = &[
+const COMMAND_ARGS: &[(&str, &str)] = &[
     ("blame", "pods"),
     ("completion", "bash"),
     ("describe", "pods"),
@@ -39,7 +39,7 @@ const NOT_ASKED: &[&str] = &["decode", "record", "serve"];
 
 /// Each flag as it is typed. `None`: it changes no answer about this data: what a terminal shows, what is kept for the next command, which fields no
 /// release knows, which objects an API server is asked for.
-const FLAGS: &[(&str, Option<&str>)] = &[
+const FLAG_VALUES: &[(&str, Option<&str>)] = &[
     ("file", Some("-f /nowhere.db")),
     ("max-unpacked-size", Some("--max-unpacked-size 1")),
     ("no-cache", None),
@@ -73,7 +73,7 @@ const FLAGS: &[(&str, Option<&str>)] = &[
 
 /// The flags of a live etcd, which one function refuses beside a file: by day each is given to a few commands. All pairs with commands that read no
 /// file are held in `src/cli/command_line/mod.rs`.
-const LIVE: &[&str] = &[
+const LIVE_FLAGS: &[&str] = &[
     "cacert",
     "cert",
     "key",
@@ -90,12 +90,12 @@ const LIVE: &[&str] = &[
 
 /// Whether a command is given a flag by day, each by its place: every second of those that change answers.
 fn is_of_the_day(command: usize, flag: usize) -> bool {
-    let is_live = LIVE.contains(&FLAGS[flag].0);
+    let is_live = LIVE_FLAGS.contains(&FLAG_VALUES[flag].0);
     (command + flag).is_multiple_of(if is_live { 6 } else { 2 })
 }
 
 /// The pairs that may be given and show the same.
-const SAME: &[(&str, &str)] = &[
+const EQUAL_PAIRS: &[(&str, &str)] = &[
     // They are of all namespaces unless one is named.
     ("export", "all-namespaces"),
     ("grep", "all-namespaces"),
@@ -145,10 +145,10 @@ fn beside(flag: &str) -> &'static [&'static str] {
 /// Tries the pairs of places of commands and flags that are asked for; returns those that show the same as the command alone.
 fn ignored(is_asked: impl Fn(usize, usize) -> bool) -> Vec<(&'static str, &'static str)> {
     let mut same = Vec::new();
-    for (at, (name, words)) in ASKED.iter().enumerate() {
+    for (at, (name, words)) in COMMAND_ARGS.iter().enumerate() {
         let mut plain = BTreeMap::new();
         let mut plainly = |words: &str| plain.entry(words.to_owned()).or_insert_with(|| run(words)).clone();
-        let given = FLAGS.iter().enumerate().filter(|(place, _)| is_asked(at, *place));
+        let given = FLAG_VALUES.iter().enumerate().filter(|(place, _)| is_asked(at, *place));
         for (flag, typed) in given.filter_map(|(_, (flag, typed))| Some((flag, (*typed)?))) {
             // What a command refuses is not given beside it.
             let mut lines = beside(flag).iter().map(|more| format!("{name} {words}{more}"));
@@ -165,19 +165,19 @@ fn ignored(is_asked: impl Fn(usize, usize) -> bool) -> Vec<(&'static str, &'stat
 fn no_flag_of_all_commands_is_taken_and_ignored() {
     let command = ::ketcd::command();
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    let asked = ASKED.iter().map(|(name, _)| *name).chain(NOT_ASKED.iter().copied());
+    let asked = COMMAND_ARGS.iter().map(|(name, _)| *name).chain(NOT_ASKED.iter().copied());
     assert_eq!(shown.collect::<BTreeSet<_>>(), asked.collect::<BTreeSet<_>>());
     let shared: BTreeSet<_> = command.get_arguments().filter(|arg| arg.is_global_set()).filter_map(clap::Arg::get_long).collect();
-    assert_eq!(shared, FLAGS.iter().map(|(name, _)| *name).collect());
-    assert!(LIVE.iter().all(|live| FLAGS.iter().any(|(flag, _)| flag == live)));
+    assert_eq!(shared, FLAG_VALUES.iter().map(|(name, _)| *name).collect());
+    assert!(LIVE_FLAGS.iter().all(|live| FLAG_VALUES.iter().any(|(flag, _)| flag == live)));
     let is_asked = |(name, flag): &(&str, &str)| {
-        let command = ASKED.iter().position(|(asked, _)| asked == name).unwrap();
-        is_of_the_day(command, FLAGS.iter().position(|(known, _)| known == flag).unwrap())
+        let command = COMMAND_ARGS.iter().position(|(asked, _)| asked == name).unwrap();
+        is_of_the_day(command, FLAG_VALUES.iter().position(|(known, _)| known == flag).unwrap())
     };
-    assert_eq!(ignored(is_of_the_day), SAME.iter().copied().filter(is_asked).collect::<Vec<_>>());
+    assert_eq!(ignored(is_of_the_day), EQUAL_PAIRS.iter().copied().filter(is_asked).collect::<Vec<_>>());
 }
 
 #[test]
 fn no_flag_of_all_commands_is_taken_and_ignored_nightly() {
-    assert_eq!(ignored(|_, _| true), SAME);
+    assert_eq!(ignored(|_, _| true), EQUAL_PAIRS);
 }

@@ -13,7 +13,7 @@ use crate::ketcd::{all, ketcd};
 use ketcd_testing::written::Written;
 
 /// Names that a shell would run, expand or take for something else; what runs leaves the file RAN.
-const HOSTILE: &[&str] = &[
+const HOSTILE_NAMES: &[&str] = &[
     "reader$(touch RAN)",
     "a`touch RAN`",
     "a;touch RAN;",
@@ -38,7 +38,7 @@ const HOSTILE: &[&str] = &[
 ];
 
 /// The file's own name is hostile too.
-const FILE: &str = "it's $(touch RAN) a.db";
+const HOSTILE_FILE: &str = "it's $(touch RAN) a.db";
 
 /// Writes an object of `path`, a resource with its namespace.
 fn put(history: &mut Written, path: &str, api_version: &str, kind: &str, name: &str, rest: &Value) {
@@ -57,7 +57,7 @@ fn cluster() -> TempDir {
     let mut history = Written::default();
     put(&mut history, "namespaces", "v1", "Namespace", "default", &json!({}));
     put(&mut history, "namespaces", "v1", "Namespace", "lab", &json!({}));
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         put(&mut history, "roles/lab", "rbac.authorization.k8s.io/v1", "Role", name, &json!({"rules": []}));
         put(&mut history, "configmaps/lab", "v1", "ConfigMap", name, &json!({"data": {}}));
         let waits = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available",
@@ -72,16 +72,16 @@ fn cluster() -> TempDir {
             "status": {"replicas": 2, "unavailableReplicas": 2}});
         put(&mut history, "deployments/lab", "apps/v1", "Deployment", name, &short);
     }
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         history.delete(&format!("/registry/configmaps/lab/{name}"));
     }
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(FILE), history.finish()).unwrap();
+    fs::write(folder.path().join(HOSTILE_FILE), history.finish()).unwrap();
     folder
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    ketcd().args(["-f", FILE]).args(arguments).current_dir(folder).output().unwrap()
+    ketcd().args(["-f", HOSTILE_FILE]).args(arguments).current_dir(folder).output().unwrap()
 }
 
 /// The command lines that a run prints: each begins with ketcd's name and a flag, and ends its line.
@@ -108,7 +108,7 @@ fn suggested(folder: &Path) -> BTreeSet<String> {
     }
     let triage = run(folder, &["triage", "-o", "json"]);
     commands(&serde_json::from_slice(&triage.stdout).unwrap(), &mut found);
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         for (command, address, least) in [
             ("describe", format!("role/lab/{name}"), 1),
             ("timeline", format!("cm/lab/{name}"), 1),
@@ -133,7 +133,7 @@ fn what_is_suggested_runs_and_nothing_else_does() {
     let folder = cluster();
     let path = format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let suggested = suggested(folder.path());
-    assert!(suggested.len() > 5 * HOSTILE.len(), "{suggested:#?}");
+    assert!(suggested.len() > 5 * HOSTILE_NAMES.len(), "{suggested:#?}");
     for line in &suggested {
         assert!(line.starts_with(r"ketcd -f 'it'\''s $(touch RAN) a.db' "), "it reads something else: {line}");
         assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
@@ -145,7 +145,7 @@ fn what_is_suggested_runs_and_nothing_else_does() {
         assert!(matches!(ran.status.code(), Some(0 | 1)), "{line}: {:?} {}", ran.status, all(&ran));
     }
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(files, [FILE], "something else ran");
+    assert_eq!(files, [HOSTILE_FILE], "something else ran");
 }
 
 /// Every shell that people paste into reads the words as they are meant.
@@ -157,7 +157,7 @@ fn all_shells_read_the_same_words() {
     fs::write(bin.join("ketcd"), "#!/bin/sh\nprintf '%s\\0' \"$@\" END >> \"$LOG\"\n").unwrap();
     fs::set_permissions(bin.join("ketcd"), fs::Permissions::from_mode(0o755)).unwrap();
     let lines: Vec<String> =
-        HOSTILE.iter().flat_map(|name| printed(&run(folder.path(), &["describe", &format!("role/lab/{name}")]))).collect();
+        HOSTILE_NAMES.iter().flat_map(|name| printed(&run(folder.path(), &["describe", &format!("role/lab/{name}")]))).collect();
     let words = |shell: &str, flags: &[&str]| {
         let log = folder.path().join("log");
         let _ = fs::remove_file(&log);
@@ -168,8 +168,8 @@ fn all_shells_read_the_same_words() {
         let read = fs::read(&log).unwrap_or_else(|_| panic!("{shell}: {}", all(&output)));
         read.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>()
     };
-    let meant = HOSTILE.iter().flat_map(|name| {
-        ["-f", FILE, "history", &format!("role.rbac.authorization.k8s.io/lab/{name}"), "--diff", "END"].map(str::to_owned)
+    let meant = HOSTILE_NAMES.iter().flat_map(|name| {
+        ["-f", HOSTILE_FILE, "history", &format!("role.rbac.authorization.k8s.io/lab/{name}"), "--diff", "END"].map(str::to_owned)
     });
     let meant: Vec<String> = meant.chain([String::new()]).collect();
     for (shell, flags) in [("sh", &[][..]), ("bash", &["--norc"]), ("zsh", &["-f"]), ("fish", &["--no-config"])] {
@@ -183,7 +183,7 @@ fn all_shells_read_the_same_words() {
 fn a_file_without_its_flag_is_told_the_flag() {
     let folder = cluster();
     let path = format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap().display(), std::env::var("PATH").unwrap());
-    for arguments in [[FILE, "triage"], ["triage", FILE], [FILE, "status"]] {
+    for arguments in [[HOSTILE_FILE, "triage"], ["triage", HOSTILE_FILE], [HOSTILE_FILE, "status"]] {
         let output = ketcd().args(arguments).current_dir(folder.path()).output().unwrap();
         let said = all(&output);
         let (_, line) = said.trim_end().rsplit_once("with -f: ").unwrap_or_else(|| panic!("{arguments:?}: {said}"));

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-const OBJECTS: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop", "uid": "1", "resourceVersion": "7"},
+const SHOP_OBJECTS: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop", "uid": "1", "resourceVersion": "7"},
     "spec": {"containers": [{"name": "c", "image": "i"}]}}"#;
 
 /// A folder with a file of objects in it, which is what is reported on.
@@ -16,7 +16,7 @@ struct Folder(TempDir);
 impl Folder {
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
-        fs::write(folder.path("pods.json"), OBJECTS).unwrap();
+        fs::write(folder.path("pods.json"), SHOP_OBJECTS).unwrap();
         folder
     }
 
@@ -48,7 +48,7 @@ impl Folder {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(expected) && stderr.matches("error:").count() == 1, "{arguments:?}: {stderr}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
-        assert_eq!(fs::read_to_string(self.path("pods.json")).unwrap(), OBJECTS, "{arguments:?}");
+        assert_eq!(fs::read_to_string(self.path("pods.json")).unwrap(), SHOP_OBJECTS, "{arguments:?}");
         self.is_clean();
     }
 
@@ -85,7 +85,10 @@ fn a_report_is_replaced_and_no_other_file_is() {
 
     for other in ["notes.txt", "<!doctype html>\n<html><head><title>mine</title></head></html>\n"] {
         fs::write(folder.path("notes"), other).unwrap();
-        folder.refuses(&["--out", "notes"], "notes exists and is not a report of ketcd's; choose another file, or replace it with --force");
+        folder.refuses(
+            &["--out", "notes"],
+            "notes exists and is not a report that ketcd wrote; choose another file, or replace it with --force",
+        );
         assert_eq!(fs::read_to_string(folder.path("notes")).unwrap(), other);
     }
     folder.writes(&["--out", "notes", "--force"]);

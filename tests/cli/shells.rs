@@ -96,12 +96,12 @@ fn completes_in(shell: &str, flags: &[&str], load: &str) {
 }
 
 #[test]
-fn in_bash() {
+fn bash_completes_names_and_runs_none() {
     completes_in("bash", &["--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; source <(ketcd completion bash)");
 }
 
 #[test]
-fn in_zsh() {
+fn zsh_completes_names_and_runs_none() {
     completes_in("zsh", &["-f", "-i"], "autoload -U compinit; compinit -u -D; source <(ketcd completion zsh)");
 }
 
@@ -112,7 +112,7 @@ fn in_zsh_by_fpath() {
 }
 
 #[test]
-fn in_fish() {
+fn fish_completes_names_and_runs_none() {
     let folder = folder();
     let offered = |line: &str| {
         let script = format!("source ketcd.fish; complete -C '{line}'");
@@ -128,7 +128,7 @@ fn in_fish() {
 }
 
 /// Names that a shell runs, each behind a letter of its own, so that it is the only candidate; what runs leaves the file RAN.
-const HOSTILE: &[&str] = &[
+const HOSTILE_NAMES: &[&str] = &[
     "a$(touch RAN)",
     "b`touch RAN`",
     "c;touch RAN;",
@@ -150,9 +150,9 @@ fn hostile_folder() -> TempDir {
         let role = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"namespace":"lab","name":NAME},"rules":[]}"#;
         role.replace("NAME", &serde_json::Value::from(name).to_string())
     };
-    let roles: Vec<String> = HOSTILE.iter().chain(&["plain"]).map(|name| role(name)).collect();
+    let roles: Vec<String> = HOSTILE_NAMES.iter().chain(&["plain"]).map(|name| role(name)).collect();
     fs::write(folder.path().join("roles.json"), roles.join("\n")).unwrap();
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         fs::write(folder.path().join(name), "").unwrap();
     }
     folder
@@ -163,7 +163,7 @@ fn hostile_folder() -> TempDir {
 fn runs_nothing(shell: &mut Shell, folder: &Path) {
     shell.types("ketcd -f roles.json get role/lab/pla\t", "plain");
     shell.types("-o name\n", "role.rbac.authorization.k8s.io/plain");
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         let begun = &name[..1];
         for line in [
             format!("ketcd -f roles.json get role/lab/{begun}\t"),
@@ -195,7 +195,7 @@ fn hostile_names_run_nothing_in_zsh() {
 #[test]
 fn hostile_names_run_nothing_in_fish() {
     let folder = hostile_folder();
-    for name in HOSTILE {
+    for name in HOSTILE_NAMES {
         let script = format!(
             "source ketcd.fish; for line in (complete -C 'ketcd -f roles.json get role/lab/{0}') (complete -C 'ketcd -f {0}'); eval \"echo $line\"; end",
             &name[..1]

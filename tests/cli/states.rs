@@ -4,10 +4,10 @@ use ketcd_testing::testdata;
 
 use crate::ketcd::ketcd;
 
-const RED: &str = "\u{1b}[31m";
-const YELLOW: &str = "\u{1b}[33m";
-const BLUE: &str = "\u{1b}[94m";
-const END: &str = "\u{1b}[0m";
+const RED_SEQUENCE: &str = "\u{1b}[31m";
+const YELLOW_SEQUENCE: &str = "\u{1b}[33m";
+const BLUE_SEQUENCE: &str = "\u{1b}[94m";
+const END_SEQUENCE: &str = "\u{1b}[0m";
 
 fn printed(color: &str, words: &str) -> String {
     let file = testdata::path("captures").join("k136-story/snapshot.db.zst");
@@ -20,21 +20,25 @@ fn states_have_one_colour_in_every_command() {
     for (words, painted) in [
         (
             "triage",
-            &[(RED, "CrashLoopBackOff"), (YELLOW, "unschedulable"), (YELLOW, "no volume (class slow)"), (YELLOW, "rollout 4 not finished")]
-                [..],
+            &[
+                (RED_SEQUENCE, "CrashLoopBackOff"),
+                (YELLOW_SEQUENCE, "unschedulable"),
+                (YELLOW_SEQUENCE, "no volume (class slow)"),
+                (YELLOW_SEQUENCE, "rollout 4 not finished"),
+            ][..],
         ),
-        ("get pods -A", &[(RED, "CrashLoopBackOff"), (YELLOW, "Pending")]),
-        ("get deploy -n lab", &[(BLUE, "4/5")]),
-        ("get pvc -n web", &[(YELLOW, "Pending")]),
-        ("get nodes --at 00:18:00", &[(RED, "NotReady")]),
-        ("ls pods -A", &[(RED, "CrashLoopBackOff")]),
-        ("describe pod/web/crasher", &[(RED, "status CrashLoopBackOff")]),
-        ("describe pod/lab/train-3", &[(YELLOW, "status Pending")]),
-        ("tree deploy -n lab", &[(BLUE, "4/5"), (YELLOW, "Pending")]),
+        ("get pods -A", &[(RED_SEQUENCE, "CrashLoopBackOff"), (YELLOW_SEQUENCE, "Pending")]),
+        ("get deploy -n lab", &[(BLUE_SEQUENCE, "4/5")]),
+        ("get pvc -n web", &[(YELLOW_SEQUENCE, "Pending")]),
+        ("get nodes --at 00:18:00", &[(RED_SEQUENCE, "NotReady")]),
+        ("ls pods -A", &[(RED_SEQUENCE, "CrashLoopBackOff")]),
+        ("describe pod/web/crasher", &[(RED_SEQUENCE, "status CrashLoopBackOff")]),
+        ("describe pod/lab/train-3", &[(YELLOW_SEQUENCE, "status Pending")]),
+        ("tree deploy -n lab", &[(BLUE_SEQUENCE, "4/5"), (YELLOW_SEQUENCE, "Pending")]),
     ] {
         let text = printed("always", words);
         for (colour, word) in painted {
-            assert!(text.contains(&format!("{colour}{word}{END}")), "{words}: {word} is not so: {text}");
+            assert!(text.contains(&format!("{colour}{word}{END_SEQUENCE}")), "{words}: {word} is not so: {text}");
         }
     }
 }
@@ -51,7 +55,7 @@ fn colours_take_no_columns_and_nothing_is_coloured_where_that_is_not_asked_for()
 #[test]
 fn what_is_as_it_should_be_stands_out_nowhere() {
     let text = printed("always", "get nodes");
-    assert!(!text.contains(RED) && !text.contains(YELLOW), "{text}");
+    assert!(!text.contains(RED_SEQUENCE) && !text.contains(YELLOW_SEQUENCE), "{text}");
     let running =
         printed("always", "get pods -A").lines().filter(|line| line.contains("1/1     Running")).map(str::to_owned).collect::<Vec<_>>();
     assert!(running.len() > 5 && running.iter().all(|line| !line.contains('\u{1b}')), "{running:?}");

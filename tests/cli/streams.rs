@@ -95,7 +95,7 @@ fn a_bomb_stops_at_a_limit_that_can_be_raised() {
     let path = bomb.path().to_str().unwrap();
     let output = run(&["-f", path, "--max-unpacked-size", "16Mi", "ls", "configmaps", "-A"]);
     assert_eq!(output.status.code(), Some(2));
-    let expected = "more than 16777216 bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size";
+    let expected = "it unpacks to more than 16777216 bytes, and ketcd stops there; if it is really that large, raise --max-unpacked-size";
     assert_eq!(text(&output.stderr), format!("ketcd: error: {path}: {expected}\n"));
     let output = run(&["-f", path, "--max-unpacked-size", "64Mi", "ls", "configmaps", "-A"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -198,7 +198,7 @@ fn a_checksum_that_does_not_hold_is_reported_by_every_command() {
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         let wanted =
-            format!("ketcd: {path}: the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so");
+            format!("ketcd: {path}: the SHA-256 at its end does not match: the snapshot was changed or damaged since it was taken, so");
         assert_eq!(stderr.matches(&wanted).count(), 1, "{arguments:?}: {stderr}");
     }
 }

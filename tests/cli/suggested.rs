@@ -12,7 +12,7 @@ use crate::ketcd::{all, ketcd};
 
 /// What each command is asked: what it finds, and what it does not find. `watch`, `serve` and `record` follow a live etcd, and `completion`
 /// prints a script.
-const ASKED: &[(&str, &[&str])] = &[
+const COMMAND_ARGS: &[(&str, &[&str])] = &[
     ("blame", &["pod/web/crasher", "pod/crasher", "pod/web/crahser"]),
     ("completion", &[]),
     ("decode", &[]),
@@ -78,7 +78,7 @@ struct Capture {
 }
 
 /// By day the newer story is asked for what the older one has no like of: troubles, and what answers for a kind.
-const CLUSTERS: &[Capture] = &[
+const DAY_CAPTURES: &[Capture] = &[
     Capture { file: "k120-story/snapshot.db.zst", keys: None, asked: |_| true },
     Capture { file: "k136-story/snapshot.db.zst", keys: None, asked: |name| ["describe", "ls", "triage"].contains(&name) },
     Capture { file: "k136-encrypted/snapshot.db.zst", keys: Some("k136-encrypted/encryption-config.yaml"), asked: |_| true },
@@ -92,17 +92,17 @@ const AT_NIGHT: &[Capture] = &[
 
 /// The command lines in a text: ketcd's name and what follows to the end of the line, behind a colon or some space, or alone.
 fn printed(text: &str) -> Vec<String> {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|: |\s{2,}|\t)(ketcd (?:-|[a-z]+(?:\s|$)).*)$").unwrap());
-    text.lines().filter_map(|text| Some(LINE.captures(text.trim_end())?[1].to_owned())).collect()
+    static COMMAND_LINE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|: |\s{2,}|\t)(ketcd (?:-|[a-z]+(?:\s|$)).*)$").unwrap());
+    text.lines().filter_map(|text| Some(COMMAND_LINE.captures(text.trim_end())?[1].to_owned())).collect()
 }
 
 /// The flags that a text says show more: `(--diff --all-fields shows them)`, `(-o wide has them)`, `-A looks in all`.
 fn flags(text: &str) -> BTreeSet<String> {
-    static HINT: LazyLock<Regex> = LazyLock::new(|| {
+    static FLAG_HINT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?:^|[ (])((?:-o wide|-A|--[a-z-]+)(?: --[a-z-]+)*) (?:shows|show|has|have|prints|looks in|adds) ").unwrap()
     });
     let lines = text.lines().map(|line| format!("{line} "));
-    lines.flat_map(|line| HINT.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+    lines.flat_map(|line| FLAG_HINT.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
 }
 
 /// Runs what a command is asked about a cluster, in a folder of its own.
@@ -123,7 +123,7 @@ type Said = Vec<(&'static str, &'static str, String, Option<i32>)>;
 fn said(clusters: &[Capture]) -> Vec<Said> {
     let folder = tempfile::tempdir().unwrap();
     let of_one = |of: Capture| {
-        let commands = ASKED.iter().filter(|(name, _)| (of.asked)(name));
+        let commands = COMMAND_ARGS.iter().filter(|(name, _)| (of.asked)(name));
         let asked = commands.flat_map(|(name, asked)| asked.iter().map(move |words| (*name, *words)));
         let answers = asked.map(|(name, words)| {
             let output = run(of, name, &with(words, ""), folder.path());
@@ -139,7 +139,7 @@ fn said(clusters: &[Capture]) -> Vec<Said> {
 }
 
 /// For all tests of the day, and for those of the night.
-static SAID: LazyLock<Vec<Said>> = LazyLock::new(|| said(CLUSTERS));
+static DAY_OUTPUT: LazyLock<Vec<Said>> = LazyLock::new(|| said(DAY_CAPTURES));
 static SAID_AT_NIGHT: LazyLock<Vec<Said>> = LazyLock::new(|| said(AT_NIGHT));
 
 /// The words with flags that were hinted at: `-A` in the place of a namespace.
@@ -174,7 +174,7 @@ fn taken(clusters: &[Capture], said: &[Said]) -> BTreeSet<String> {
 
 #[test]
 fn flags_that_are_hinted_at_are_taken() {
-    let hinted = taken(CLUSTERS, &SAID);
+    let hinted = taken(DAY_CAPTURES, &DAY_OUTPUT);
     for flags in ["--diff --all-fields", "--all-fields", "-o wide", "-A"] {
         assert!(hinted.contains(flags), "{flags}: {hinted:?}");
     }
@@ -187,7 +187,7 @@ fn flags_that_are_hinted_at_are_taken_in_newer_clusters_nightly() {
 
 #[test]
 fn every_command_is_asked() {
-    let asked: BTreeSet<&str> = ASKED.iter().map(|(name, _)| *name).collect();
+    let asked: BTreeSet<&str> = COMMAND_ARGS.iter().map(|(name, _)| *name).collect();
     let command = ::ketcd::command();
     let shown: BTreeSet<&str> = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
     assert_eq!(asked, shown);
@@ -220,7 +220,7 @@ fn works(clusters: &[Capture], said: &[Said]) -> usize {
 
 #[test]
 fn what_is_suggested_works() {
-    let count = works(CLUSTERS, &SAID);
+    let count = works(DAY_CAPTURES, &DAY_OUTPUT);
     assert!(count > 60, "{count}");
 }
 

@@ -4,7 +4,7 @@ use std::io::{PipeWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What ketcd writes to a terminal of so many columns, without its styles.
+/// What ketcd writes to a terminal of this many columns, without its styles.
 fn shown(columns: u16, arguments: &[&str]) -> String {
     let (text, status) = crate::pty::run(columns, Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments));
     assert_eq!(status.code(), Some(0), "{arguments:?}: {text}");
@@ -240,7 +240,7 @@ fn a_problem_that_status_prints_is_said_once() {
     let (text, status) =
         crate::pty::run(200, Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["status", "--no-pager"]));
     let text = anstream::adapter::strip_str(&text).to_string();
-    assert_eq!((status.code(), text.matches("the SHA-256 at its end does not hold").count()), (Some(2), 1), "{text}");
+    assert_eq!((status.code(), text.matches("the SHA-256 at its end does not match").count()), (Some(2), 1), "{text}");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn an_interrupted_command_leaves_no_line_of_progress() {
     assert!(is_interrupted, "{text}");
     assert_eq!(status.code(), Some(130), "{text}");
     let left = anstream::adapter::strip_str(text.rsplit("\u{1b}[2K").next().unwrap()).to_string();
-    assert_eq!(left.trim(), "ketcd: interrupted: what was found by then is shown", "{text:?}");
+    assert_eq!(left.trim(), "ketcd: interrupted: showing what was found so far", "{text:?}");
 }
 
 /// `head` takes what it wants of the answer and goes; the line of progress goes, too.

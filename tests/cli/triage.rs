@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::ketcd::{all, ketcd};
 
-const K120: &str = "k120-story/snapshot.db.zst";
-const K136: &str = "k136-story/snapshot.db.zst";
+const K120_CAPTURE: &str = "k120-story/snapshot.db.zst";
+const K136_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 fn capture(name: &str) -> PathBuf {
     testdata::path("captures").join(name)
@@ -23,7 +23,7 @@ fn run(file: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The data of the story's report.
-static OF_K136: LazyLock<Value> = LazyLock::new(|| report(K136));
+static OF_K136: LazyLock<Value> = LazyLock::new(|| report(K136_CAPTURE));
 
 /// The data of a report of a capture.
 fn report(name: &str) -> Value {
@@ -36,7 +36,7 @@ fn report(name: &str) -> Value {
 /// One module weighs for both: what stood out of the whole time is what `triage` says of a moment in it.
 #[test]
 fn a_report_says_what_triage_says() {
-    for (name, at, data) in [(K120, "22:22:55", &report(K120)), (K136, "00:22:15", &*OF_K136)] {
+    for (name, at, data) in [(K120_CAPTURE, "22:22:55", &report(K120_CAPTURE)), (K136_CAPTURE, "00:22:15", &*OF_K136)] {
         let standing = data["stand"].as_array().unwrap();
         let output = run(&capture(name), &["triage", "--at", at, "-o", "wide"]);
         assert_eq!(output.status.code(), Some(0), "{}", all(&output));
@@ -85,7 +85,8 @@ fn a_report_says_still_of_what_is_and_counts_no_more() {
     assert!(still(found).is_empty() && found.iter().all(|one| !one["what"].as_str().unwrap().contains("no volume")), "{found:?}");
 }
 
-const NAMESPACE: (&str, &str) = ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);
+const DEFAULT_NAMESPACE: (&str, &str) =
+    ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);
 
 #[test]
 fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
@@ -103,7 +104,7 @@ fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
 #[test]
 fn what_could_not_be_decoded_is_said_first() {
     let broken = ("/registry/minions/n1", r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"#);
-    let file = temporary::file(Written::of(&[broken, NAMESPACE]).finish());
+    let file = temporary::file(Written::of(&[broken, DEFAULT_NAMESPACE]).finish());
     let output = run(file.path(), &["triage"]);
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.lines().next().unwrap().starts_with("1 value could not be decoded") && !page.contains("nothing is wrong"), "{page}");
@@ -115,9 +116,9 @@ fn what_could_not_be_decoded_is_said_first() {
 #[test]
 fn exit_code_says_whether_anything_is_wrong() {
     let code = |name: &str, arguments: &[&str]| run(&capture(name), arguments).status.code();
-    assert_eq!(code(K136, &["triage"]), Some(0));
-    assert_eq!(code(K136, &["triage", "--exit-code"]), Some(1));
-    assert_eq!(code(K136, &["triage", "--exit-code", "-o", "json"]), Some(1));
+    assert_eq!(code(K136_CAPTURE, &["triage"]), Some(0));
+    assert_eq!(code(K136_CAPTURE, &["triage", "--exit-code"]), Some(1));
+    assert_eq!(code(K136_CAPTURE, &["triage", "--exit-code", "-o", "json"]), Some(1));
     assert_eq!(code("k136-clock/snapshot.db.zst", &["triage", "--exit-code"]), Some(0));
     assert_eq!(code("k136-encrypted/snapshot.db.zst", &["triage", "--exit-code"]), Some(2));
 }

@@ -18,10 +18,10 @@ use crate::ketcd::ketcd;
 
 /// The most memory that a command may hold, in bytes.
 const MOST_MEMORY: u64 = 300 << 20;
-const LISTING: &[&[&str]] = &[&["ls", "pods", "-A"], &["get", "pods", "-A", "-o", "json"]];
-const SINGLE: &[&[&str]] = &[&["get", "pod/lab/p1", "-o", "json"], &["explain", "pod/lab/p1"]];
-const HISTORY: &[&[&str]] = &[&["history", "pods", "-A"], &["history", "pod/lab/p1"]];
-const FOLLOWING: &[&[&str]] = &[&["watch", "pods", "-A"], &["history", "pods", "-A"], &["record", "DIRECTORY"]];
+const LISTING_COMMANDS: &[&[&str]] = &[&["ls", "pods", "-A"], &["get", "pods", "-A", "-o", "json"]];
+const SINGLE_COMMANDS: &[&[&str]] = &[&["get", "pod/lab/p1", "-o", "json"], &["explain", "pod/lab/p1"]];
+const HISTORY_COMMANDS: &[&[&str]] = &[&["history", "pods", "-A"], &["history", "pod/lab/p1"]];
+const FOLLOWING_COMMANDS: &[&[&str]] = &[&["watch", "pods", "-A"], &["history", "pods", "-A"], &["record", "DIRECTORY"]];
 
 /// What a lie makes of an honest answer.
 #[derive(Clone, Copy)]
@@ -176,31 +176,31 @@ fn pages_that_do_not_follow_one_another() {
             *answer = honest().range(&RangeRequest { key: b"/registry/pods/".to_vec(), ..asked.clone() });
         }
     };
-    check(Lie::Range(first_again), LISTING, "sent keys that were not asked for");
+    check(Lie::Range(first_again), LISTING_COMMANDS, "sent keys that were not asked for");
     let one_again = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) {
             (answer.kvs, answer.more, answer.count) = (vec![evil("/registry/pods/lab/p1", 3)], true, 1_000_000);
         }
     };
-    check(Lie::Range(one_again), LISTING, "sent fewer keys than were asked for, and says that there are more");
+    check(Lie::Range(one_again), LISTING_COMMANDS, "sent fewer keys than were asked for, and says that there are more");
     let none = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) {
             (answer.kvs, answer.more, answer.count) = (Vec::new(), true, 5);
         }
     };
-    check(Lie::Range(none), LISTING, "sent fewer keys than were asked for, and says that there are more");
+    check(Lie::Range(none), LISTING_COMMANDS, "sent fewer keys than were asked for, and says that there are more");
     let backwards = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) {
             answer.kvs.reverse();
         }
     };
-    check(Lie::Range(backwards), LISTING, "sent keys out of order, or one of them twice");
+    check(Lie::Range(backwards), LISTING_COMMANDS, "sent keys out of order, or one of them twice");
     let other_revision = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) && asked.revision > 0 {
             answer.header = header(asked.revision - 1);
         }
     };
-    check(Lie::Range(other_revision), LISTING, "answered for revision 302, and says that the newest is 301");
+    check(Lie::Range(other_revision), LISTING_COMMANDS, "answered for revision 302, and says that the newest is 301");
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn ranges_of_other_keys_or_of_more_than_were_asked_for() {
         let of_pods = answer.kvs.iter_mut().filter(|kv| kv.key.starts_with(b"/registry/pods/"));
         of_pods.for_each(|kv| *kv = evil("/registry/secrets/lab/evil", kv.mod_revision));
     };
-    check(Lie::Range(outside), LISTING, "sent keys that were not asked for");
-    check(Lie::Range(outside), &SINGLE[..1], "sent keys that were not asked for");
+    check(Lie::Range(outside), LISTING_COMMANDS, "sent keys that were not asked for");
+    check(Lie::Range(outside), &SINGLE_COMMANDS[..1], "sent keys that were not asked for");
     let all = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) {
             answer.kvs = (0..100_000).map(|number| evil(&format!("/registry/pods/lab/evil{number:06}"), 300)).collect();
@@ -218,50 +218,54 @@ fn ranges_of_other_keys_or_of_more_than_were_asked_for() {
             answer.more = true;
         }
     };
-    check(Lie::Range(all), LISTING, "sent more keys than were asked for");
+    check(Lie::Range(all), LISTING_COMMANDS, "sent more keys than were asked for");
     let with_keys = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if asked.count_only {
             answer.kvs.push(evil("/registry/pods/lab/evil", 3));
         }
     };
-    check(Lie::Range(with_keys), HISTORY, "sent keys where their number was asked for");
+    check(Lie::Range(with_keys), HISTORY_COMMANDS, "sent keys where their number was asked for");
 }
 
 #[test]
 fn counts_that_contradict_what_is_sent() {
-    let impossible = "counts more keys than an etcd can hold, or less than none";
-    check(Lie::Range(|_, _, answer| answer.count = 1 << 62), LISTING, impossible);
-    check(Lie::Range(|_, _, answer| answer.count = i64::MIN), LISTING, impossible);
+    let impossible = "counts more keys than an etcd can hold, or a negative number of them";
+    check(Lie::Range(|_, _, answer| answer.count = 1 << 62), LISTING_COMMANDS, impossible);
+    check(Lie::Range(|_, _, answer| answer.count = i64::MIN), LISTING_COMMANDS, impossible);
     let other = "counts other keys than it sent";
-    check(Lie::Range(|_, asked, answer| answer.more &= !is_listing(asked)), LISTING, other);
+    check(Lie::Range(|_, asked, answer| answer.more &= !is_listing(asked)), LISTING_COMMANDS, other);
     let more = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| answer.count += i64::from(is_listing(asked) && answer.more);
-    check(Lie::Range(more), LISTING, "counts the keys of one revision differently from page to page");
+    check(Lie::Range(more), LISTING_COMMANDS, "counts the keys of one revision differently from page to page");
 }
 
 #[test]
 fn revisions_and_versions_that_cannot_be() {
     let is_none = "sent 9223372036854775807, which cannot be a revision";
-    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.mod_revision = i64::MAX)), LISTING, is_none);
+    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.mod_revision = i64::MAX)), LISTING_COMMANDS, is_none);
     check(
         Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.mod_revision = 303)),
-        SINGLE,
+        SINGLE_COMMANDS,
         "sent a change of revision 303, where the newest is 302",
     );
     let created = "sent a key that was created at a revision that is not there";
-    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.create_revision = 303)), SINGLE, created);
-    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.create_revision = -1)), SINGLE, created);
+    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.create_revision = 303)), SINGLE_COMMANDS, created);
+    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.create_revision = -1)), SINGLE_COMMANDS, created);
     let version = "sent a key that was written more often than there are revisions";
-    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.version = -7)), SINGLE, version);
-    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.version = 303)), SINGLE, version);
-    check(Lie::Range(|_, _, answer| answer.header = header(i64::MAX)), &[LISTING[0], HISTORY[0], FOLLOWING[2]], is_none);
-    check(Lie::Range(|_, _, answer| answer.header = header(-5)), LISTING, "sent -5, which cannot be a revision");
-    check(Lie::Range(|_, _, answer| answer.header = header(0)), LISTING, "sent 0, which cannot be a revision");
-    check(Lie::Range(|_, _, answer| answer.header = None), LISTING, "sent no header, in which the newest revision stands");
+    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.version = -7)), SINGLE_COMMANDS, version);
+    check(Lie::Range(|_, _, answer| answer.kvs.iter_mut().for_each(|kv| kv.version = 303)), SINGLE_COMMANDS, version);
+    check(
+        Lie::Range(|_, _, answer| answer.header = header(i64::MAX)),
+        &[LISTING_COMMANDS[0], HISTORY_COMMANDS[0], FOLLOWING_COMMANDS[2]],
+        is_none,
+    );
+    check(Lie::Range(|_, _, answer| answer.header = header(-5)), LISTING_COMMANDS, "sent -5, which cannot be a revision");
+    check(Lie::Range(|_, _, answer| answer.header = header(0)), LISTING_COMMANDS, "sent 0, which cannot be a revision");
+    check(Lie::Range(|_, _, answer| answer.header = None), LISTING_COMMANDS, "sent no header, which has the newest revision");
 }
 
 #[test]
 fn streams_of_a_range_that_are_not_the_range() {
-    let listing = &LISTING[1..];
+    let listing = &LISTING_COMMANDS[1..];
     let ended = |answer: PbRangeResponse| vec![PbRangeResponse { kvs: Vec::new(), ..answer }];
     check(Lie::Stream(ended), listing, "ended a listing 100 keys before its end");
     let outside = |mut answer: PbRangeResponse| {
@@ -282,41 +286,45 @@ fn a_revision_that_never_ends() {
         let version = PbKeyValue { value, ..evil(&format!("/registry/pods/lab/evil{place}"), from.max(2)) };
         sent(from.max(2), vec![put(version)]).map(|answer| PbWatchResponse { fragment: true, ..answer })
     };
-    check(Lie::Watch(fragments), FOLLOWING, "sent more than 128 MiB as the changes of one revision");
+    check(Lie::Watch(fragments), FOLLOWING_COMMANDS, "sent more than 128 MiB as the changes of one revision");
 }
 
 #[test]
 fn changes_out_of_order_or_of_other_keys() {
     let backwards = |from: i64, place: usize| sent(from + 100, vec![event(from + 90 - place as i64)]);
-    check(Lie::Watch(backwards), FOLLOWING, "sent a change of revision");
+    check(Lie::Watch(backwards), FOLLOWING_COMMANDS, "sent a change of revision");
     let mixed = |from: i64, _| sent(from + 10, [5, 3, 4, 2].map(|after| event(from + after)).into());
-    check(Lie::Watch(mixed), FOLLOWING, "sent a change of revision");
+    check(Lie::Watch(mixed), FOLLOWING_COMMANDS, "sent a change of revision");
     let after_progress = |from: i64, place: usize| sent(from + 2, if place == 0 { Vec::new() } else { vec![event(from + 1)] });
-    check(Lie::Watch(after_progress), FOLLOWING, "sent a change of revision");
+    check(Lie::Watch(after_progress), FOLLOWING_COMMANDS, "sent a change of revision");
     let newer = |from: i64, _| sent(from + 1, vec![event(from + 2)]);
-    check(Lie::Watch(newer), FOLLOWING, "sent a change of revision");
+    check(Lie::Watch(newer), FOLLOWING_COMMANDS, "sent a change of revision");
     let outside = |from: i64, _| sent(from + 1, vec![put(evil("/a/evil", from + 1))]);
-    check(Lie::Watch(outside), &[FOLLOWING[0], HISTORY[1]], "sent changes of keys that were not asked for");
+    check(Lie::Watch(outside), &[FOLLOWING_COMMANDS[0], HISTORY_COMMANDS[1]], "sent changes of keys that were not asked for");
     let twice = |from: i64, _| sent(from + 1, vec![event(from + 1), event(from + 1)]);
-    check(Lie::Watch(twice), FOLLOWING, "sent two changes of one key in one revision");
+    check(Lie::Watch(twice), FOLLOWING_COMMANDS, "sent two changes of one key in one revision");
     let other_watch = |from: i64, _| sent(from + 1, vec![event(from + 1)]).map(|answer| PbWatchResponse { watch_id: 99, ..answer });
-    check(Lie::Watch(other_watch), FOLLOWING, "sent answers of a watch that was not asked for");
+    check(Lie::Watch(other_watch), FOLLOWING_COMMANDS, "sent answers of a watch that was not asked for");
     let no_key = |from: i64, _| sent(from + 1, vec![PbEvent::default(); 1000]);
-    check(Lie::Watch(no_key), FOLLOWING, "sent a change of no key");
+    check(Lie::Watch(no_key), FOLLOWING_COMMANDS, "sent a change of no key");
     let neither = |from: i64, _| sent(from + 1, vec![PbEvent { r#type: 7, ..event(from + 1) }]);
-    check(Lie::Watch(neither), FOLLOWING, "sent a change that is neither a put nor a deletion");
+    check(Lie::Watch(neither), FOLLOWING_COMMANDS, "sent a change that is neither a put nor a deletion");
 }
 
 #[test]
 fn watches_at_revisions_that_cannot_be() {
     let is_none = "sent 9223372036854775807, which cannot be a revision";
-    check(Lie::Watch(|_, _| sent(i64::MAX, vec![event(i64::MAX)])), FOLLOWING, is_none);
-    check(Lie::Watch(|_, _| sent(i64::MAX, Vec::new())), FOLLOWING, is_none);
-    check(Lie::Watch(|from, _| sent(from + 1, vec![event(-1)])), FOLLOWING, "sent -1, which cannot be a revision");
-    check(Lie::Watch(|from, _| compacted(from + 1)), HISTORY, "calls each revision compacted from which it is asked to begin");
-    check(Lie::Watch(|from, _| compacted(from + 1)), &FOLLOWING[..1], "answered for revision 304, and says that the newest is 302");
-    check(Lie::Watch(|_, _| compacted(1)), HISTORY, "refuses revision 1 as compacted at 1");
-    check(Lie::Watch(|_, _| compacted(i64::MAX)), FOLLOWING, is_none);
+    check(Lie::Watch(|_, _| sent(i64::MAX, vec![event(i64::MAX)])), FOLLOWING_COMMANDS, is_none);
+    check(Lie::Watch(|_, _| sent(i64::MAX, Vec::new())), FOLLOWING_COMMANDS, is_none);
+    check(Lie::Watch(|from, _| sent(from + 1, vec![event(-1)])), FOLLOWING_COMMANDS, "sent -1, which cannot be a revision");
+    check(Lie::Watch(|from, _| compacted(from + 1)), HISTORY_COMMANDS, "says that every revision it is asked to begin from was compacted");
+    check(
+        Lie::Watch(|from, _| compacted(from + 1)),
+        &FOLLOWING_COMMANDS[..1],
+        "answered for revision 304, and says that the newest is 302",
+    );
+    check(Lie::Watch(|_, _| compacted(1)), HISTORY_COMMANDS, "refuses revision 1 as compacted at 1");
+    check(Lie::Watch(|_, _| compacted(i64::MAX)), FOLLOWING_COMMANDS, is_none);
 }
 
 /// The end of a watch that would begin before a compaction.
@@ -327,12 +335,12 @@ fn compacted(compact_revision: i64) -> Option<PbWatchResponse> {
 #[test]
 fn watches_that_lead_nowhere() {
     let silent = |_: i64, _: usize| None;
-    check(Lie::Watch(silent), &FOLLOWING[..1], "ends the watch again and again, and brings nothing");
+    check(Lie::Watch(silent), &FOLLOWING_COMMANDS[..1], "ends the watch again and again, and sends nothing");
     let flood = |_: i64, _: usize| sent(1, Vec::new());
-    check(Lie::Watch(flood), &FOLLOWING[..1], "sends answers without end that say nothing");
-    check(Lie::Created(|created| created.created = false), FOLLOWING, "sent changes before it confirmed the watch");
-    check(Lie::Created(|created| created.events = vec![event(303)]), FOLLOWING, "sent changes with the confirmation of a watch");
-    check(Lie::Created(|created| created.header = None), FOLLOWING, "sent no header, in which the newest revision stands");
+    check(Lie::Watch(flood), &FOLLOWING_COMMANDS[..1], "sends empty answers without end");
+    check(Lie::Created(|created| created.created = false), FOLLOWING_COMMANDS, "sent changes before it confirmed the watch");
+    check(Lie::Created(|created| created.events = vec![event(303)]), FOLLOWING_COMMANDS, "sent changes with the confirmation of a watch");
+    check(Lie::Created(|created| created.header = None), FOLLOWING_COMMANDS, "sent no header, which has the newest revision");
 }
 
 #[test]
@@ -351,10 +359,10 @@ fn a_watch_that_is_never_confirmed() {
 #[test]
 fn a_status_that_no_etcd_has() {
     let version = "names a version that no etcd has";
-    check(Lie::Status(|status| status.version = "\x1b]0;evil\x07\n3.5".to_owned()), &[&["status"], HISTORY[0]], version);
-    check(Lie::Status(|status| status.version = "3".repeat(1 << 20)), &[&["status"], HISTORY[0]], version);
-    check(Lie::Status(|status| status.db_size = i64::MIN), &[&["status"]], "says that its database is smaller than nothing");
-    check(Lie::Status(|status| status.header = None), &[&["status"]], "sent no header, in which the newest revision stands");
+    check(Lie::Status(|status| status.version = "\x1b]0;evil\x07\n3.5".to_owned()), &[&["status"], HISTORY_COMMANDS[0]], version);
+    check(Lie::Status(|status| status.version = "3".repeat(1 << 20)), &[&["status"], HISTORY_COMMANDS[0]], version);
+    check(Lie::Status(|status| status.db_size = i64::MIN), &[&["status"]], "reports a negative size of its database");
+    check(Lie::Status(|status| status.header = None), &[&["status"]], "sent no header, which has the newest revision");
 }
 
 #[test]
@@ -368,7 +376,7 @@ fn what_a_server_says_is_cut_short_and_drives_nothing() {
         let cancel_reason = format!("\x1b]0;pwn\x07{}\nfake line", "y".repeat(1 << 20));
         Some(PbWatchResponse { canceled: true, cancel_reason, ..PbWatchResponse::default() })
     }));
-    for args in FOLLOWING {
+    for args in FOLLOWING_COMMANDS {
         let (status, out, err, _) = run(&server.endpoint, args);
         assert_eq!(status.code(), Some(2), "{args:?}: {err}");
         assert!(out.len() + err.len() < 5_000 && !err.contains('\x1b') && err.contains(&server.endpoint), "{args:?}: {out}{err}");
@@ -405,6 +413,6 @@ fn a_message_of_many_small_parts_is_not_decoded() {
             answer.kvs = vec![PbKeyValue::default(); 600_000];
         }
     };
-    check(Lie::Range(keys), &LISTING[..1], many);
-    check(Lie::Watch(|from, _| sent(from, vec![PbEvent::default(); 600_000])), &FOLLOWING[..2], many);
+    check(Lie::Range(keys), &LISTING_COMMANDS[..1], many);
+    check(Lie::Watch(|from, _| sent(from, vec![PbEvent::default(); 600_000])), &FOLLOWING_COMMANDS[..2], many);
 }

@@ -18,14 +18,14 @@ use sha2::{Digest, Sha256};
 use crate::ketcd::{all, ketcd};
 
 /// A moment after the recorded cluster's last write.
-const NOW: &str = "2026-11-20T22:50:00Z";
+const NOW_TIME: &str = "2026-11-20T22:50:00Z";
 
 fn capture(name: &str) -> PathBuf {
     testdata::path(&format!("captures/{name}"))
 }
 
 fn run(words: &[&str]) -> Output {
-    ketcd().arg("verify").args(words).args(["--now", NOW]).output().unwrap()
+    ketcd().arg("verify").args(words).args(["--now", NOW_TIME]).output().unwrap()
 }
 
 #[track_caller]
@@ -187,7 +187,7 @@ fn files_are_words_or_flags() {
     let file = capture("k120-story/snapshot.db.zst");
     let both = ketcd().arg("-f").arg(&file).arg("verify").arg(&file).output().unwrap();
     assert!(both.status.code() == Some(2) && all(&both).contains("takes no -f"), "{}", all(&both));
-    let flag = ketcd().arg("-f").arg(&file).args(["verify", "--now", NOW]).output().unwrap();
+    let flag = ketcd().arg("-f").arg(&file).args(["verify", "--now", NOW_TIME]).output().unwrap();
     assert_eq!(flag.stdout, run(&[file.to_str().unwrap()]).stdout);
     let missing = run(&["/nowhere.db"]);
     assert!(missing.status.code() == Some(2) && missing.stdout.is_empty(), "{}", all(&missing));

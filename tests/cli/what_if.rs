@@ -69,7 +69,7 @@ fn what_cannot_be_is_refused() {
 /// A socket of messages keeps what is written at once apart from what is written later: each node is written when it is decided, and the rest at the end.
 #[test]
 fn each_node_is_written_when_it_is_decided() {
-    const END: &[u8] = b"the command has ended";
+    const END_MARK: &[u8] = b"the command has ended";
     let node = |name: &str| {
         let allocatable = json!({"cpu": "4", "memory": "8Gi", "pods": "10"});
         let status = json!({"allocatable": allocatable, "nodeInfo": {"kubeletVersion": "v1.34.1"}, "conditions": [{"type": "Ready", "status": "True"}]});
@@ -84,13 +84,13 @@ fn each_node_is_written_when_it_is_decided() {
     let mut child = command.spawn().unwrap();
     let ended = std::thread::spawn(move || {
         let status = child.wait().unwrap();
-        theirs.send(END).unwrap();
+        theirs.send(END_MARK).unwrap();
         status
     });
     let (mut written, mut message) = (Vec::new(), vec![0; 1 << 16]);
     loop {
         let length = ours.recv(&mut message).unwrap();
-        if &message[..length] == END {
+        if &message[..length] == END_MARK {
             break;
         }
         written.push(String::from_utf8_lossy(&message[..length]).into_owned());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 /// Keywords that promise nothing.
-const ANNOTATIONS: [&str; 6] = ["$schema", "$id", "$defs", "title", "description", "examples"];
+const ANNOTATION_KEYWORDS: [&str; 6] = ["$schema", "$id", "$defs", "title", "description", "examples"];
 
 /// Returns what of `old` a document of `new` may break, each as the place and what happened there.
 pub(crate) fn breaks(old: &Value, new: &Value) -> Vec<String> {
@@ -45,7 +45,7 @@ impl<'a> Comparison<'a> {
         };
         for keyword in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
             match keyword.as_str() {
-                keyword if ANNOTATIONS.contains(&keyword) => {}
+                keyword if ANNOTATION_KEYWORDS.contains(&keyword) => {}
                 "properties" => self.properties(old, new, place),
                 "required" => self.required(old, new, place),
                 "enum" => self.words(old, new, place),

@@ -9,19 +9,19 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use ketcd_render::contract::CONTRACTS;
+use ketcd_render::contract::JSON_CONTRACTS;
 use serde_json::{Value, json};
 
 use super::{root, schema};
 use ketcd_testing::data_dir::data_dir;
 
 /// The schemas by command.
-static SCHEMAS: LazyLock<BTreeMap<&str, Value>> =
-    LazyLock::new(|| CONTRACTS.iter().map(|contract| (contract.command, contract.schema())).collect());
+static SCHEMAS_BY_COMMAND: LazyLock<BTreeMap<&str, Value>> =
+    LazyLock::new(|| JSON_CONTRACTS.iter().map(|contract| (contract.command, contract.schema())).collect());
 
 /// The schema of one document of a command: one of the alternatives of which the whole schema consists, so that what fits it fits the whole.
 fn part(command: &str, document: &str) -> Value {
-    let schema = &SCHEMAS[command];
+    let schema = &SCHEMAS_BY_COMMAND[command];
     let reference = format!("#/$defs/{document}");
     let alternatives = schema["anyOf"].as_array().unwrap_or_else(|| panic!("{command} has one document"));
     assert!(alternatives.iter().any(|one| one["$ref"] == reference), "{command} has no document {document}");
@@ -45,9 +45,9 @@ enum From {
     Nothing,
 }
 
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+static WORK_FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
 
-static DAMAGED: LazyLock<PathBuf> = LazyLock::new(|| {
+static DAMAGED_FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let snapshot = root().join("testdata/captures/k136-story/snapshot.db.zst");
     let mut bytes = zstd::decode_all(fs::File::open(snapshot).unwrap()).unwrap();
     let magic = b"k8s\0\n";
@@ -55,13 +55,13 @@ static DAMAGED: LazyLock<PathBuf> = LazyLock::new(|| {
     for at in places.iter().step_by(9) {
         bytes[at + 4..at + 20].fill(0xff);
     }
-    let path = FOLDER.path().join("damaged.db");
+    let path = WORK_FOLDER.path().join("damaged.db");
     fs::write(&path, bytes).unwrap();
     path
 });
 
-static OBJECTS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let path = FOLDER.path().join("objects.json");
+static OBJECTS_FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = WORK_FOLDER.path().join("objects.json");
     fs::write(&path, run(From::Capture("k136-story/snapshot.db.zst"), "get pods,nodes,deployments,secrets -A -o json", "").0).unwrap();
     path
 });
@@ -71,8 +71,8 @@ fn run(from: From, command: &str, input: &str) -> (String, i32) {
     let captures = root().join("testdata/captures");
     let file = match from {
         From::Capture(name) => Some(captures.join(name)),
-        From::Damaged => Some(DAMAGED.clone()),
-        From::Objects => Some(OBJECTS.clone()),
+        From::Damaged => Some(DAMAGED_FILE.clone()),
+        From::Objects => Some(OBJECTS_FILE.clone()),
         From::Hostile => Some(root().join("testdata/hostile/snapshot.db.zst")),
         From::Nothing => None,
     };
@@ -107,16 +107,16 @@ fn documents(command: &str, document: &str, printed: &str) -> Vec<Value> {
     let by_line = command.contains("ndjson") || command.contains("--lines");
     let parse = |text: &str| -> Value { serde_json::from_str(text).unwrap_or_else(|error| panic!("{command}: {error}: {text}")) };
     let documents: Vec<Value> = if by_line { printed.lines().map(parse).collect() } else { vec![parse(printed)] };
-    let schema = if document.is_empty() { SCHEMAS[name].clone() } else { part(name, document) };
+    let schema = if document.is_empty() { SCHEMAS_BY_COMMAND[name].clone() } else { part(name, document) };
     for of in &documents {
         schema::check(&schema, of).unwrap_or_else(|fault| panic!("{command}: {document}: {}", fault.of(of)));
     }
     documents
 }
 
-const SOURCES: [From; 4] =
+const EXAMPLE_SOURCES: [From; 4] =
     [From::Capture("k120-story/snapshot.db.zst"), From::Capture("k136-story/compacted.db.zst"), From::Damaged, From::Hostile];
-const STORY: From = From::Capture("k136-story/snapshot.db.zst");
+const STORY_SOURCE: From = From::Capture("k136-story/snapshot.db.zst");
 
 /// The exit code of damaged data is 2.
 fn code(from: From, clean: i32) -> i32 {
@@ -125,7 +125,7 @@ fn code(from: From, clean: i32) -> i32 {
 
 #[test]
 fn status() {
-    for from in SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
         check(from, "status -o json", "", code(from, 0));
     }
     let directory = data_dir("k136-live/member.tar.zst");
@@ -135,27 +135,27 @@ fn status() {
 
 #[test]
 fn troubles() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         check(from, "triage -o json", "", code(from, 0));
     }
-    let found = &check(STORY, "triage --at 00:22:15 -o json", "", 0)[0];
+    let found = &check(STORY_SOURCE, "triage --at 00:22:15 -o json", "", 0)[0];
     assert!(["changes", "findings", "windows"].iter().all(|part| !found[part].as_array().unwrap().is_empty()), "{found}");
 }
 
 #[test]
 fn usages() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         check(from, "usage -o json", "Usage", code(from, 0));
     }
     // The lines are rows of the whole.
-    for from in [SOURCES[0], From::Hostile, From::Objects] {
+    for from in [EXAMPLE_SOURCES[0], From::Hostile, From::Objects] {
         check(from, "usage -o ndjson", "Row", 0);
     }
 }
 
 #[test]
 fn verifications() {
-    for from in SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
         let (printed, _) = run(from, "verify --target 1.37 -o json", "");
         let found = &documents("verify --target 1.37 -o json", "Verification", &printed)[0];
         assert!(!matches!(from, From::Damaged) || found["verdict"] == "bad", "{found}");
@@ -169,7 +169,7 @@ fn verifications() {
 
 #[test]
 fn what_ifs() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         let (printed, _) = run(from, "what-if --each node -o json", "");
         documents("what-if --each node -o json", "WhatIf", &printed);
         let (printed, exit) = run(from, "what-if --spare --each zone -o ndjson", "");
@@ -183,36 +183,36 @@ fn what_ifs() {
     assert!(!drained["events"].as_array().unwrap().is_empty() && !drained["summary"]["waiting"].as_array().unwrap().is_empty());
     let fit = &check(whatif, "what-if --rev 3082 --fit deploy/shop/fit-10 -o json", "WhatIf", 0)[0];
     assert_eq!(fit["fit"]["count"], 1);
-    let judged = &check(STORY, "what-if --decisions --scheduler-version 1.30 -o json", "Decisions", 1)[0];
+    let judged = &check(STORY_SOURCE, "what-if --decisions --scheduler-version 1.30 -o json", "Decisions", 1)[0];
     assert!(!judged["decisions"].as_array().unwrap().is_empty());
 }
 
 #[test]
 fn listings() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         check(from, "ls --all -A -o json", "List", code(from, 0));
         check(from, "get pods -A -o json", "List", code(from, 0));
         check(from, "ls -o ndjson", "KindCount", code(from, 0));
         let kinds = &check(from, "ls -o json", "", code(from, 0))[0];
         assert!(kinds["items"].as_array().unwrap().len() > 2);
     }
-    check(STORY, "ls pods -n nowhere -o json", "List", 1);
-    check(STORY, "get node/node1 -o json", "KubernetesObject", 0);
-    check(STORY, "ls pods -A -o ndjson", "KubernetesObject", 0);
-    assert_eq!(check(STORY, "get pod/nowhere/nothing -o ndjson", "", 1).len(), 0);
+    check(STORY_SOURCE, "ls pods -n nowhere -o json", "List", 1);
+    check(STORY_SOURCE, "get node/node1 -o json", "KubernetesObject", 0);
+    check(STORY_SOURCE, "ls pods -A -o ndjson", "KubernetesObject", 0);
+    assert_eq!(check(STORY_SOURCE, "get pod/nowhere/nothing -o ndjson", "", 1).len(), 0);
     let (listed, exit) = run(From::Damaged, "ls --all -o ndjson", "");
     let unread = listed.lines().filter(|line| line.starts_with("{\"key\"")).count();
     assert!(unread > 10 && exit == 2, "nothing is damaged");
     documents("ls --all -o ndjson", "", &listed);
     // Values of Secrets are masked, and those that are sealed are no objects.
-    let secrets = check(STORY, "get secrets -A -o ndjson", "KubernetesObject", 0);
+    let secrets = check(STORY_SOURCE, "get secrets -A -o ndjson", "KubernetesObject", 0);
     assert!(secrets.iter().any(|secret| secret["data"].as_object().is_some_and(|data| data.values().all(|value| value == "***"))));
     check(From::Capture("k136-encrypted/snapshot.db.zst"), "ls secrets -A -o ndjson", "", 0);
 }
 
 #[test]
 fn pods_with_their_configuration() {
-    let pods = check(STORY, "get pods -A -o ndjson", "KubernetesObject", 0);
+    let pods = check(STORY_SOURCE, "get pods -A -o ndjson", "KubernetesObject", 0);
     let (mut shapes, mut sources) = (BTreeSet::new(), 0);
     // One of each set of ways in which a pod takes its configuration.
     let ways = ["configMap\":", "configMapKeyRef", "configMapRef", "projected", "secret\":", "secretKeyRef", "secretRef"];
@@ -222,7 +222,7 @@ fn pods_with_their_configuration() {
     };
     for pod in pods.iter().filter(|pod| is_another(pod)) {
         let address = format!("pod/{}/{}", pod["metadata"]["namespace"].as_str().unwrap(), pod["metadata"]["name"].as_str().unwrap());
-        let shown = &check(STORY, &format!("get {address} --with-config -o json"), "PodWithConfig", 0)[0];
+        let shown = &check(STORY_SOURCE, &format!("get {address} --with-config -o json"), "PodWithConfig", 0)[0];
         sources += shown["config"].as_array().unwrap().len();
     }
     assert!(sources > 0, "no pod has configuration");
@@ -230,7 +230,7 @@ fn pods_with_their_configuration() {
 
 #[test]
 fn descriptions_events_and_trees() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         let is_large = matches!(from, From::Damaged | From::Capture("k136-story/compacted.db.zst"));
         for (command, document) in [
             ("describe pods,nodes,secrets,deployments -A -o ndjson", "Description"),
@@ -250,23 +250,23 @@ fn descriptions_events_and_trees() {
         documents("events -A -o json", "EventList", &printed);
         check(from, "events -A -o ndjson", "KubernetesObject", exit);
     }
-    let node = &check(STORY, "describe node/node1 -o json", "Description", 0)[0];
+    let node = &check(STORY_SOURCE, "describe node/node1 -o json", "Description", 0)[0];
     assert!(node["pods"]["count"].as_u64().unwrap() > 0);
-    let pod = &check(STORY, "describe pod/web/db-0 -o json", "Description", 0)[0];
+    let pod = &check(STORY_SOURCE, "describe pod/web/db-0 -o json", "Description", 0)[0];
     assert!(["changes", "events", "owners"].iter().all(|part| !pod[part].as_array().unwrap().is_empty()), "{pod}");
-    assert_eq!(check(STORY, "tree pod/web/db-0 -o json", "TreeNode", 0)[0]["kind"], "StatefulSet");
-    check(STORY, "describe pods -n nowhere -o json", "DescriptionList", 1);
-    check(STORY, "extract deployments,services -n web -o json", "List", 0);
-    check(STORY, "extract ns/web -o ndjson", "KubernetesObject", 0);
-    let plan = &check(STORY, "extract ns/web --rev 1500 -o json --against k136-story/snapshot.db.zst", "Plan", 1)[0];
+    assert_eq!(check(STORY_SOURCE, "tree pod/web/db-0 -o json", "TreeNode", 0)[0]["kind"], "StatefulSet");
+    check(STORY_SOURCE, "describe pods -n nowhere -o json", "DescriptionList", 1);
+    check(STORY_SOURCE, "extract deployments,services -n web -o json", "List", 0);
+    check(STORY_SOURCE, "extract ns/web -o ndjson", "KubernetesObject", 0);
+    let plan = &check(STORY_SOURCE, "extract ns/web --rev 1500 -o json --against k136-story/snapshot.db.zst", "Plan", 1)[0];
     assert!(!plan["changes"].as_array().unwrap().is_empty() && !plan["obstacles"].as_array().unwrap().is_empty(), "{plan}");
 }
 
 /// A change of a list is one of lines: lists are held where the file is small or has a gap, lines everywhere.
 #[test]
 fn changes() {
-    let [small, compacted, damaged, hostile] = SOURCES;
-    for from in SOURCES {
+    let [small, compacted, damaged, hostile] = EXAMPLE_SOURCES;
+    for from in EXAMPLE_SOURCES {
         // A compacted file has a gap too.
         check(from, "watch pods -A -o ndjson", "", code(from, 0));
         let changes = check(from, "history --all --objects -o ndjson", "ChangeWithObject", code(from, 0));
@@ -285,41 +285,43 @@ fn changes() {
     }
     let unread = check(damaged, "history --all -o ndjson", "Change", 2);
     assert!(unread.iter().any(|change| change.get("error").is_some()));
-    check(STORY, "history pod/nowhere/nothing -o json", "History", 1);
-    assert_eq!(check(STORY, "history pods -n nowhere -o ndjson", "Change", 1).len(), 0);
+    check(STORY_SOURCE, "history pod/nowhere/nothing -o json", "History", 1);
+    assert_eq!(check(STORY_SOURCE, "history pods -n nowhere -o ndjson", "Change", 1).len(), 0);
     check(From::Objects, "history pods -A -o json", "History", 0);
 }
 
 #[test]
 fn differences() {
-    for from in [STORY, From::Damaged, From::Capture("k120-story/snapshot.db.zst")] {
+    for from in [STORY_SOURCE, From::Damaged, From::Capture("k120-story/snapshot.db.zst")] {
         let found = check(from, "diff --rev 100.. -o json", "Differences", code(from, 1));
         let kinds: BTreeSet<String> = found[0]["items"].as_array().unwrap().iter().map(|one| one["type"].to_string()).collect();
         assert!(kinds.len() > 1, "{kinds:?}");
         check(from, "diff --rev 100..600 -o ndjson", "Difference", code(from, 1));
     }
-    check(STORY, "diff --rev 600..600 -o json", "Differences", 0);
+    check(STORY_SOURCE, "diff --rev 600..600 -o json", "Differences", 0);
 }
 
 #[test]
 fn timelines() {
-    for from in SOURCES.into_iter().chain([From::Objects]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         check(from, "timeline -A -o ndjson", "Timeline", code(from, 0));
     }
     // What a list holds are the same documents.
-    for from in [SOURCES[0], From::Hostile, From::Objects] {
+    for from in [EXAMPLE_SOURCES[0], From::Hostile, From::Objects] {
         check(from, "timeline -A -o json", "List", 0);
     }
     for (node, field) in [("node2", "outages"), ("node1", "cordons")] {
         let node = &check(From::Capture("k120-story/snapshot.db.zst"), &format!("timeline node/{node} -o json"), "Timeline", 0)[0];
         assert!(!node[field].as_array().unwrap().is_empty(), "{node}");
     }
-    check(STORY, "timeline nodes --around -10m -o json", "List", 0);
+    check(STORY_SOURCE, "timeline nodes --around -10m -o json", "List", 0);
 }
 
 #[test]
 fn searches() {
-    for (from, pattern) in [(SOURCES[0], "node2"), (SOURCES[1], "node2"), (SOURCES[3], "kind"), (From::Objects, "node2")] {
+    for (from, pattern) in
+        [(EXAMPLE_SOURCES[0], "node2"), (EXAMPLE_SOURCES[1], "node2"), (EXAMPLE_SOURCES[3], "kind"), (From::Objects, "node2")]
+    {
         let places = "--in names,values,keys,managers,messages";
         let found = check(from, &format!("grep {pattern} {places} -o ndjson"), "Match", 0);
         assert!(!found.is_empty());
@@ -328,15 +330,15 @@ fn searches() {
         check(from, &format!("grep {pattern} {places} -l -o json"), "Found", 0);
         check(from, &format!("grep {pattern} {places} --count -o json"), "Count", 0);
     }
-    check(STORY, "grep node2 --since 10 -o json", "Found", 0);
-    check(SOURCES[2], "grep node2 -o ndjson", "Match", 2);
-    let nothing = &check(STORY, "grep no-such-text -o json", "Found", 1)[0];
+    check(STORY_SOURCE, "grep node2 --since 10 -o json", "Found", 0);
+    check(EXAMPLE_SOURCES[2], "grep node2 -o ndjson", "Match", 2);
+    let nothing = &check(STORY_SOURCE, "grep no-such-text -o json", "Found", 1)[0];
     assert_eq!(nothing["items"], json!([]));
 }
 
 #[test]
 fn blames() {
-    for from in SOURCES {
+    for from in EXAMPLE_SOURCES {
         let names = run(from, "ls nodes,pods,deployments -A -o ndjson", "").0;
         for line in names.lines().step_by(15) {
             let object: Value = serde_json::from_str(line).unwrap();
@@ -346,7 +348,7 @@ fn blames() {
             let (printed, _) = run(from, &format!("blame {kind}/{namespace}/{name} -o json").replace("//", "/"), "");
             assert!(!printed.is_empty(), "{kind}/{namespace}/{name}");
             let printed: Value = serde_json::from_str(&printed).unwrap();
-            schema::check(&SCHEMAS["blame"], &printed).unwrap_or_else(|fault| panic!("{}", fault.of(&printed)));
+            schema::check(&SCHEMAS_BY_COMMAND["blame"], &printed).unwrap_or_else(|fault| panic!("{}", fault.of(&printed)));
         }
     }
 }
@@ -355,7 +357,7 @@ fn blames() {
 fn explanations() {
     let mut verdicts = BTreeSet::new();
     let mut statuses = BTreeSet::new();
-    let (story, compacted) = (STORY, From::Capture("k120-story/compacted.db.zst"));
+    let (story, compacted) = (STORY_SOURCE, From::Capture("k120-story/compacted.db.zst"));
     for (from, command, document, code) in [
         (story, "explain --all -o ndjson", "Explanation", 0),
         (story, "explain --all --no-remedies --scheduler-version 1.15 -o ndjson", "Explanation", 1),
@@ -389,7 +391,7 @@ fn encryption() {
         let audit = &documents(&audit, "", &printed)[0];
         assert!(audit["encryption"].as_array().unwrap().iter().any(|row| row["promise"].is_string()), "{audit}");
     }
-    check(STORY, "encryption -o json", "", 0);
+    check(STORY_SOURCE, "encryption -o json", "", 0);
 }
 
 #[test]

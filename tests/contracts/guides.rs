@@ -16,10 +16,10 @@ use super::root;
 use ketcd_testing::playground;
 
 /// How a line of a guide may begin: with ketcd, or with what makes a file for it.
-const PROGRAMS: [&str; 3] = ["ketcd ", "head -c ", "tar -x"];
+const LINE_BEGINNINGS: [&str; 3] = ["ketcd ", "head -c ", "tar -x"];
 
 /// Pages in `docs/` that are reference: other tests hold them.
-const REFERENCE: [&str; 2] = ["faults.md", "tables.md"];
+const REFERENCE_PAGES: [&str; 2] = ["faults.md", "tables.md"];
 
 /// The Markdown files of a folder in `docs/`, in order.
 fn pages_in(folder: &str) -> Vec<PathBuf> {
@@ -31,7 +31,7 @@ fn pages_in(folder: &str) -> Vec<PathBuf> {
 
 /// The guides.
 fn guides() -> Vec<PathBuf> {
-    let is_reference = |path: &PathBuf| REFERENCE.iter().any(|name| path.ends_with(name));
+    let is_reference = |path: &PathBuf| REFERENCE_PAGES.iter().any(|name| path.ends_with(name));
     let mut guides: Vec<PathBuf> = pages_in("").into_iter().filter(|path| !is_reference(path)).collect();
     guides.extend(pages_in("how-to"));
     guides.extend(pages_in("explanation"));
@@ -65,7 +65,7 @@ fn the_guides_say_where_their_files_come_from() {
         assert!(page.contains("`tools/playground`"), "{} does not say where its files come from", path.display());
     }
     let page = fs::read_to_string(root().join("docs/how-to/change-the-scheduler.md")).unwrap();
-    assert!(page.contains(&format!("```yaml\n{}```", playground::PACKING)), "the page does not show packing.yaml as it is");
+    assert!(page.contains(&format!("```yaml\n{}```", playground::PACKING_CONFIG)), "the page does not show packing.yaml as it is");
     let script = fs::read_to_string(root().join("tools/playground")).unwrap();
     assert!(script.contains("--example playground"), "{script}");
 }
@@ -98,7 +98,7 @@ fn played(path: &Path, from: &Path, names: &[&str]) -> (usize, Option<String>) {
     let folder = LazyCell::new(|| copied(from, names));
     let page = fs::read_to_string(path).unwrap();
     let (printed, examples) = with_examples(&page, &|line| {
-        assert!(PROGRAMS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
+        assert!(LINE_BEGINNINGS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
         String::from_utf8(run(line, folder.path()).stdout).unwrap()
     });
     let least = if path.ends_with("tutorial.md") {

@@ -15,7 +15,7 @@ use super::root;
 use ketcd_testing::examples::{Reads, examples};
 
 /// The plugin's file name is `kubectl-forensics`; a symbolic link to it is what krew makes.
-const PLUGIN: &str = "/opt/krew/bin/kubectl-forensics";
+const PLUGIN_PATH: &str = "/opt/krew/bin/kubectl-forensics";
 
 fn unpack(capture: &str, to: &Path) {
     let packed = fs::File::open(root().join("testdata/captures").join(capture)).unwrap();
@@ -123,7 +123,7 @@ fn as_a_plugin_of_kubectl_it_is_called_kubectl_forensics() {
         &["-f", file, "get", "qqqqq/x"],
         &["-f", file, "describe", "pod/lab/ubuntu"],
     ] {
-        let output = called_as(PLUGIN, arguments);
+        let output = called_as(PLUGIN_PATH, arguments);
         let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
         assert!(printed.contains("kubectl forensics "), "{arguments:?}: {printed}");
         for call in ["ketcd -", "ketcd get", "ketcd ls", "ketcd history", "ketcd serve", "Usage: ketcd"] {
@@ -135,10 +135,10 @@ fn as_a_plugin_of_kubectl_it_is_called_kubectl_forensics() {
         assert!(!own.contains("kubectl forensics"), "{arguments:?}: {own}");
     }
     let arguments = ["-f", file, "get", "pods", "-A"];
-    let (plugin, own) = (called_as(PLUGIN, &arguments), ketcd(&arguments));
+    let (plugin, own) = (called_as(PLUGIN_PATH, &arguments), ketcd(&arguments));
     assert!(own.status.success());
     assert_eq!(text(&plugin.stdout), text(&own.stdout));
-    let version = called_as(PLUGIN, &["--version"]);
+    let version = called_as(PLUGIN_PATH, &["--version"]);
     assert_eq!(text(&version.stdout), concat!("ketcd ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::root;
 
 /// The crates that others may depend on.
-const LIBRARIES: &[&str] = &[
+const LIBRARY_CRATES: &[&str] = &[
     "ketcd-api-server",
     "ketcd-audit",
     "ketcd-cluster",
@@ -26,7 +26,7 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// Those whose versions follow Semantic Versioning.
-const PROMISED: [&str; 6] = ["ketcd-audit", "ketcd-history", "ketcd-kube", "ketcd-restore", "ketcd-scheduler", "ketcd-store"];
+const VERSIONED_CRATES: [&str; 6] = ["ketcd-audit", "ketcd-history", "ketcd-kube", "ketcd-restore", "ketcd-scheduler", "ketcd-store"];
 
 /// The manifests of the libraries, as Cargo reads them.
 fn libraries() -> Vec<Value> {
@@ -35,8 +35,8 @@ fn libraries() -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap().iter();
-    let libraries: Vec<Value> = packages.filter(|package| LIBRARIES.iter().any(|name| package["name"] == *name)).cloned().collect();
-    assert_eq!(libraries.len(), LIBRARIES.len());
+    let libraries: Vec<Value> = packages.filter(|package| LIBRARY_CRATES.iter().any(|name| package["name"] == *name)).cloned().collect();
+    assert_eq!(libraries.len(), LIBRARY_CRATES.len());
     libraries
 }
 
@@ -78,13 +78,13 @@ fn each_library_says_what_its_versions_promise() {
     for library in libraries() {
         let name = library["name"].as_str().unwrap();
         let page = fs::read_to_string(Path::new(library["manifest_path"].as_str().unwrap()).with_file_name("README.md")).unwrap();
-        let promises = PROMISED.contains(&name);
+        let promises = VERSIONED_CRATES.contains(&name);
         assert_eq!(page.contains("Versions follow Semantic Versioning"), promises, "{name}");
         assert_eq!(page.contains("keeps no promise of versions"), !promises, "{name}");
         assert!(library["features"].get("exhaustive").is_none(), "{name} has a feature that shows all variants");
     }
     let compared = fs::read_to_string(root().join("tools/semver")).unwrap();
-    assert!(compared.contains(&format!("for library in {};", PROMISED.map(|name| name.trim_start_matches("ketcd-")).join(" "))));
+    assert!(compared.contains(&format!("for library in {};", VERSIONED_CRATES.map(|name| name.trim_start_matches("ketcd-")).join(" "))));
 }
 
 /// The repository is the one thing that `tools/package` adds: it is known where the workflow runs.

@@ -12,8 +12,8 @@ use ketcd_store::load::{Limits, RECOGNISED_WITHIN};
 use super::pages::hold;
 use super::root;
 
-const BEGIN: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts limits` from constants of the libraries. -->\n";
-const END: &str = "<!-- End of what is written. -->";
+const BEGIN_MARK: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts limits` from constants of the libraries. -->\n";
+const END_MARK: &str = "<!-- End of what is written. -->";
 
 /// `60,000`.
 fn number(number: i64) -> String {
@@ -76,9 +76,9 @@ fn table() -> String {
 fn the_table_of_limits_has_the_numbers_of_the_code() {
     let path = root().join("docs/limits.md");
     let page = fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(BEGIN).expect("the page has the table");
-    let (_, after) = rest.split_once(END).expect("the table ends");
-    assert_eq!(hold(&path, &format!("{before}{BEGIN}\n{}\n{END}{after}", table())), None);
+    let (before, rest) = page.split_once(BEGIN_MARK).expect("the page has the table");
+    let (_, after) = rest.split_once(END_MARK).expect("the table ends");
+    assert_eq!(hold(&path, &format!("{before}{BEGIN_MARK}\n{}\n{END_MARK}{after}", table())), None);
 }
 
 #[test]

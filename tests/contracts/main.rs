@@ -27,7 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ketcd_render::contract::{CONTRACTS, Contract};
+use ketcd_render::contract::{Contract, JSON_CONTRACTS};
 use serde_json::Value;
 
 fn root() -> &'static Path {
@@ -69,18 +69,18 @@ fn problem(contract: &Contract, bless: bool) -> Option<String> {
 #[test]
 fn committed_schemas_are_current() {
     let bless = std::env::var_os("KETCD_BLESS").is_some();
-    let problems: Vec<String> = CONTRACTS.iter().filter_map(|contract| problem(contract, bless)).collect();
+    let problems: Vec<String> = JSON_CONTRACTS.iter().filter_map(|contract| problem(contract, bless)).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     let mut files: Vec<_> = fs::read_dir(root().join("docs/schema")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    let wanted: Vec<PathBuf> = CONTRACTS.iter().map(path).collect();
+    let wanted: Vec<PathBuf> = JSON_CONTRACTS.iter().map(path).collect();
     assert_eq!(files, wanted, "docs/schema has one schema for each command, in the order of their names");
 }
 
 #[test]
 fn schemas_are_valid_and_closed() {
-    for contract in CONTRACTS {
+    for contract in JSON_CONTRACTS {
         let schema = contract.schema();
         schema::know(&schema, &schema);
         let root = (contract.name(), schema.clone());
@@ -101,7 +101,7 @@ fn schemas_are_valid_and_closed() {
 fn schema_prints_what_is_committed() {
     let ketcd = |arguments: &[&str]| Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments).output().unwrap();
     let list = String::from_utf8(ketcd(&["schema"]).stdout).unwrap();
-    for contract in CONTRACTS {
+    for contract in JSON_CONTRACTS {
         let printed = String::from_utf8(ketcd(&["schema", contract.command]).stdout).unwrap();
         assert!(printed == written(&contract.schema()), "{}", contract.command);
         assert!(list.lines().any(|line| line.split_whitespace().eq([contract.command, &contract.name()])), "{list}");

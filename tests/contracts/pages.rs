@@ -14,11 +14,11 @@ use ketcd_render::contract;
 use super::root;
 
 /// The lines between which a page is made from the help.
-const BEGIN: &str = "<!-- The following is written by `KETCD_BLESS=1 cargo test --test contracts` from the help texts in src/cli. -->";
-const END: &str = "<!-- End of what is written from the help texts. -->";
+const BEGIN_MARK: &str = "<!-- The following is written by `KETCD_BLESS=1 cargo test --test contracts` from the help texts in src/cli. -->";
+const END_MARK: &str = "<!-- End of what is written from the help texts. -->";
 
 /// The recorded cluster that examples read.
-const CAPTURE: &str = "testdata/captures/k120-story";
+const EXAMPLE_CAPTURE: &str = "testdata/captures/k120-story";
 
 /// The command line, with what clap adds to each command.
 fn command_line() -> CommandLine {
@@ -131,9 +131,9 @@ fn manual(command: CommandLine) -> String {
 
 /// The page with what stands between the marks replaced.
 fn with_help(page: &str, help: &str) -> String {
-    let (before, rest) = page.split_once(BEGIN).unwrap_or_else(|| panic!("there is no mark {BEGIN:?} in {page}"));
-    let (_, after) = rest.split_once(END).unwrap_or_else(|| panic!("there is no mark {END:?} in {page}"));
-    format!("{before}{BEGIN}\n\n{}\n{END}{after}", help.trim_end())
+    let (before, rest) = page.split_once(BEGIN_MARK).unwrap_or_else(|| panic!("there is no mark {BEGIN_MARK:?} in {page}"));
+    let (_, after) = rest.split_once(END_MARK).unwrap_or_else(|| panic!("there is no mark {END_MARK:?} in {page}"));
+    format!("{before}{BEGIN_MARK}\n\n{}\n{END_MARK}{after}", help.trim_end())
 }
 
 /// What the help of one command says, as Markdown.
@@ -264,7 +264,7 @@ fn run(line: &str) -> String {
     let scratch = tempfile::tempdir().unwrap();
     let output = Command::new("sh")
         .args(["-c", &format!("{{ {line}; }} 2>&1")])
-        .current_dir(root().join(CAPTURE))
+        .current_dir(root().join(EXAMPLE_CAPTURE))
         .env("PATH", path)
         .env("TMPDIR", scratch.path())
         .env_remove("NO_COLOR")

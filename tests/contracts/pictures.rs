@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::root;
 
 /// The columns of the terminal, as in `tools/pictures`.
-const COLUMNS: u16 = 100;
+const TERMINAL_COLUMNS: u16 = 100;
 
 fn digest(path: &Path) -> String {
     Sha256::digest(fs::read(path).unwrap()).iter().fold(String::new(), |mut text, byte| {
@@ -40,7 +40,7 @@ fn pictures_show_what_is_printed_now() {
     assert_eq!(digests.lines().collect::<Vec<_>>(), digests_now, "a picture or the report is another one: run tools/pictures");
     let mut session_now = String::new();
     for command in session.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let (text, _) = pty::run(COLUMNS, &mut ketcd(command));
+        let (text, _) = pty::run(TERMINAL_COLUMNS, &mut ketcd(command));
         write!(session_now, "$ {command}\n{}", anstream::adapter::strip_str(&text).to_string().replace('\r', "")).unwrap();
     }
     assert!(session_now.matches("$ ").count() >= 2, "{session_now}");

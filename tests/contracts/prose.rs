@@ -9,7 +9,7 @@ use regex::Regex;
 use super::root;
 
 /// Signs of a sentence to write anew: how it begins, or words in it.
-const SIGNS: &[&str] = &[
+const REWRITE_SIGNS: &[&str] = &[
     r"(?:^|[.:;!?|] )(?:Of (?:a|an|the|all|many|several|these|those)|So (?:many|long|do)) ",
     r"\b[Ww]hoever\b",
     r"\bwhat is none\b",
@@ -20,10 +20,10 @@ const SIGNS: &[&str] = &[
 ];
 
 /// What a sign may match all the same.
-const SOUND: &str = r"\b(?:there|There) (?:is|are) no |\b(?:is|are) no (?:longer|more|fewer|less|better)\b";
+const SOUND_PHRASES: &str = r"\b(?:there|There) (?:is|are) no |\b(?:is|are) no (?:longer|more|fewer|less|better)\b";
 
 /// Directories whose comments begin no such sentence.
-const COMMENTS: &[&str] = &["bench", "crates", "fuzz", "src", "tests", "tools"];
+const COMMENT_FOLDERS: &[&str] = &["bench", "crates", "fuzz", "src", "tests", "tools"];
 
 /// Directories whose comments have none of the signs.
 const SOUND_COMMENTS: &[&str] =
@@ -36,7 +36,7 @@ fn sign(signs: &[Regex], sound: &Regex, text: &str) -> Option<String> {
 }
 
 fn signs() -> (Vec<Regex>, Regex) {
-    (SIGNS.iter().map(|sign| Regex::new(sign).unwrap()).collect(), Regex::new(SOUND).unwrap())
+    (REWRITE_SIGNS.iter().map(|sign| Regex::new(sign).unwrap()).collect(), Regex::new(SOUND_PHRASES).unwrap())
 }
 
 /// Files of the project with an extension, without what is built or fetched.
@@ -133,7 +133,7 @@ fn help_has_no_sign_of_a_sentence_to_write_anew() {
 fn comments_have_no_sign_of_a_sentence_to_write_anew() {
     let begins = Regex::new(r"^\s*//[/!]? (?:So many|So long|Of )").unwrap();
     let mut problems = Vec::new();
-    for folder in COMMENTS {
+    for folder in COMMENT_FOLDERS {
         for source in sources(folder) {
             let text = fs::read_to_string(&source).unwrap();
             let lines = text.lines().enumerate().filter(|(_, line)| begins.is_match(line));

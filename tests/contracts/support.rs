@@ -13,8 +13,8 @@ use ketcd_kube::Release;
 use super::pages::hold;
 use super::root;
 
-const BEGIN: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts support` from proto/VERSIONS and testdata. -->\n";
-const END: &str = "<!-- End of what is written. -->";
+const BEGIN_MARK: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts support` from proto/VERSIONS and testdata. -->\n";
+const END_MARK: &str = "<!-- End of what is written. -->";
 
 fn page() -> String {
     fs::read_to_string(root().join("docs/support.md")).unwrap()
@@ -68,11 +68,11 @@ fn table() -> String {
 #[test]
 fn the_table_of_releases_is_what_the_tests_compare() {
     let page = page();
-    let (before, rest) = page.split_once(BEGIN).expect("the page has the table");
-    let (_, after) = rest.split_once(END).expect("the table ends");
+    let (before, rest) = page.split_once(BEGIN_MARK).expect("the page has the table");
+    let (_, after) = rest.split_once(END_MARK).expect("the table ends");
     let table = table();
     assert!(table.matches(", ").count() > 3, "no recordings were found:\n{table}");
-    assert_eq!(hold(&root().join("docs/support.md"), &format!("{before}{BEGIN}\n{table}\n{END}{after}")), None);
+    assert_eq!(hold(&root().join("docs/support.md"), &format!("{before}{BEGIN_MARK}\n{table}\n{END_MARK}{after}")), None);
 }
 
 /// The rows of a section's table, each as its cells.

@@ -173,7 +173,7 @@ async fn certificates_of_ours() {
     refused(&mut status(&etcd.endpoint(), pki.ca(), &late), &["refused the client certificate in", "be valid today"]);
     refused(
         ketcd().args(["status", "--endpoints", &etcd.endpoint(), "--cacert"]).arg(pki.ca()),
-        &["wants a client certificate", "give --cert and --key"],
+        &["requires a client certificate", "give --cert and --key"],
     );
 
     let client = pki.client();
@@ -190,7 +190,7 @@ async fn certificates_of_ours() {
     refused(&mut status(&etcd.endpoint(), pki.ca(), &swapped), &["holds no private key", "BEGIN PRIVATE KEY"]);
     refused(
         ketcd().args(["status", "--endpoints", &etcd.endpoint(), "--cert"]).arg(&client.cert),
-        &["client.crt has no key with it", "give its private key with --key"],
+        &["client.crt comes without its key", "give its private key with --key"],
     );
 }
 
@@ -200,7 +200,7 @@ async fn tls_on_one_side_only() {
     let etcd = Etcd::mutual(&pki).await;
     refused(
         ketcd().args(["status", "--endpoints", &format!("http://{}", etcd.address())]),
-        &["wants TLS, and was spoken to in plain text", "use https://"],
+        &["expects TLS, but ketcd connected in plain text", "use https://"],
     );
     let plain = Etcd::start(Transport::Plain).await;
     refused(&mut status(&format!("https://{}", plain.address()), pki.ca(), &pki.client()), &["speaks plain text, not TLS", "use http://"]);
@@ -249,7 +249,7 @@ async fn users_and_revisions() {
     assert_eq!(right.status.code(), Some(0), "{}", stderr(&right));
     refused(&mut as_user("root:wrong"), &["does not accept the password of user \"root\"", "ETCDCTL_PASSWORD"]);
     refused(&mut as_user("root"), &["has no password", "--password"]);
-    refused(ketcd().args(["status", "--endpoints", &etcd.endpoint()]), &["wants a user", "--user NAME:PASSWORD"]);
+    refused(ketcd().args(["status", "--endpoints", &etcd.endpoint()]), &["requires a user", "--user NAME:PASSWORD"]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ async fn etcd_with(config_maps: impl Iterator<Item = (String, String)>, release:
     Etcd::start_on(&beginning(revisions), release, Transport::Plain).await
 }
 
-const COMMANDS: [&str; 10] = [
+const LIVE_COMMANDS: [&str; 10] = [
     "history configmap/lab/steady -o ndjson",
     "history configmap/lab/noise-3",
     "history configmaps -n lab -o ndjson",
@@ -56,7 +56,7 @@ const COMMANDS: [&str; 10] = [
 
 /// In one more run, each fifth call is compacted before, ten times: without an end there is nothing to go on with, as what is oldest is gone before it can
 /// be read.
-const OFTEN: usize = 5;
+const COMPACTED_EACH: usize = 5;
 
 /// An etcd whose history is compacted under a command.
 struct Compacted {
@@ -108,8 +108,8 @@ async fn commands_go_on(release: EtcdRelease, commands: &[&str], (count, kept): 
             failed.extend(wrong.map(|wrong| format!("{words}, compacted before call {moment} of {calls}: {wrong}")));
         }
         fill(&mut client, count).await;
-        let (wrong, _) = compacted.run(words, |number| number % OFTEN == 0 && number <= 10 * OFTEN);
-        failed.extend(wrong.map(|wrong| format!("{words}, compacted before every {OFTEN}th call: {wrong}")));
+        let (wrong, _) = compacted.run(words, |number| number % COMPACTED_EACH == 0 && number <= 10 * COMPACTED_EACH);
+        failed.extend(wrong.map(|wrong| format!("{words}, compacted before every {COMPACTED_EACH}th call: {wrong}")));
     }
     assert!(compacted.last.load(Ordering::SeqCst) > 0);
     compacted.etcd.stop();
@@ -118,27 +118,27 @@ async fn commands_go_on(release: EtcdRelease, commands: &[&str], (count, kept): 
 
 async fn every_command_goes_on_behind_compactions(release: EtcdRelease) {
     // More than a command makes calls: what is compacted before the second one can never be read.
-    commands_go_on(release, &COMMANDS, (60, 40), 3).await;
+    commands_go_on(release, &LIVE_COMMANDS, (60, 40), 3).await;
 }
 
 on_each_release!(every_command_goes_on_behind_compactions);
 
 /// More revisions than are read whole.
-const LONG: (usize, i64) = (60, 6_000);
+const LONG_HISTORY: (usize, i64) = (60, 6_000);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_go_on_behind_compactions_of_a_long_history() {
-    commands_go_on(EtcdRelease::V35, &["history configmap/lab/steady -o ndjson", "timeline -A", "status"], LONG, 2).await;
+    commands_go_on(EtcdRelease::V35, &["history configmap/lab/steady -o ndjson", "timeline -A", "status"], LONG_HISTORY, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_of_a_long_history_nightly() {
-    commands_go_on(EtcdRelease::V35, &COMMANDS, LONG, 6).await;
+    commands_go_on(EtcdRelease::V35, &LIVE_COMMANDS, LONG_HISTORY, 6).await;
 }
 
 /// Each of the first watches that are opened finds that the revision it asks for was just compacted.
 async fn a_watch_of_the_past_goes_on_behind_compactions(release: EtcdRelease) {
-    const KEPT: i64 = 5;
+    const KEPT_REVISIONS: i64 = 5;
     let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
     let mut client = etcd.writer().await;
     for watches in 0..4 {
@@ -149,7 +149,7 @@ async fn a_watch_of_the_past_goes_on_behind_compactions(release: EtcdRelease) {
             Box::pin(async move {
                 if passing.method == "Watch" && passing.of_method <= watches {
                     let newest = fill(&mut client, 20).await;
-                    client.compact(newest - KEPT, None).await.unwrap();
+                    client.compact(newest - KEPT_REVISIONS, None).await.unwrap();
                 }
             })
         });
@@ -186,7 +186,7 @@ async fn a_watch_of_the_past_goes_on_behind_compactions(release: EtcdRelease) {
 on_each_release!(a_watch_of_the_past_goes_on_behind_compactions);
 
 /// Whether a page is the last one before which the listing's revision is compacted.
-const OVERTAKEN: usize = 3;
+const OVERTAKEN_PAGE: usize = 3;
 
 /// An etcd with a thousand ConfigMaps, whose listings of several pages lose their revision before the third page after the first.
 struct Overtaking {
@@ -211,7 +211,7 @@ impl Overtaking {
         let (client, may, pages) = (self.client.clone(), Arc::clone(&self.may), Arc::new(AtomicUsize::new(0)));
         Proxy::start(self.etcd.endpoint(), move |passing: Passing| {
             let (mut client, may) = (client.clone(), Arc::clone(&may));
-            let is_met = passing.is_later_page() && pages.fetch_add(1, Ordering::SeqCst) + 1 == OVERTAKEN;
+            let is_met = passing.is_later_page() && pages.fetch_add(1, Ordering::SeqCst) + 1 == OVERTAKEN_PAGE;
             Box::pin(async move {
                 if is_met {
                     may.notified().await;
@@ -239,7 +239,7 @@ async fn a_listing_that_is_overtaken_is_read_again() {
         let output = run(&mut Overtaking::command(&proxy, words));
         let (text, said) = (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{words}: {said}");
-        assert!(said.contains("a compaction took the revision that was listed: the newest is listed instead"), "{words}: {said}");
+        assert!(said.contains("a compaction removed the revision being listed: listing the newest instead"), "{words}: {said}");
         let found = if words == "ls" { usize::from(text.contains("1000")) * 1_000 } else { text.matches("map-").count() };
         assert!([1_000, 2_000].contains(&found), "{words}: {found}\n{said}");
     }

@@ -10,13 +10,13 @@ use crate::ketcd::{ketcd, run, stderr};
 use crate::pki::Pki;
 
 /// How many pods there are; more than a first page holds.
-const PODS: usize = 1500;
+const POD_COUNT: usize = 1500;
 
-/// Writes a namespace with `PODS` pods; returns their names.
+/// Writes a namespace with `POD_COUNT` pods; returns their names.
 async fn fill(etcd: &Etcd) -> BTreeSet<String> {
     let mut writer = etcd.writer().await;
     writer.put("/registry/namespaces/lab", "{}", None).await.unwrap();
-    let names: Vec<String> = (0..PODS).map(|number| format!("{}-{number:05}", "web".repeat(30))).collect();
+    let names: Vec<String> = (0..POD_COUNT).map(|number| format!("{}-{number:05}", "web".repeat(30))).collect();
     for some in names.chunks(100) {
         let puts: Vec<TxnOp> = some.iter().map(|name| TxnOp::put(format!("/registry/pods/lab/{name}"), "{}", None)).collect();
         writer.txn(Txn::new().and_then(puts)).await.unwrap();
@@ -65,5 +65,5 @@ async fn etcd_that_stops_answering_delays_no_word() {
     });
     let words = ["--prefix", "/registry", "get", "pods", "-n", "lab", ""];
     let found = offered(&[("ETCDCTL_ENDPOINTS", stalling.endpoint())], &words);
-    assert!(found.len() < PODS && found.iter().all(|name| pods.contains(name)), "{} names: {found:?}", found.len());
+    assert!(found.len() < POD_COUNT && found.iter().all(|name| pods.contains(name)), "{} names: {found:?}", found.len());
 }

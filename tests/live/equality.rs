@@ -11,7 +11,7 @@ use crate::replay::{changes, changes_in, etcd_of, snapshot, write};
 use crate::watcher::Watching;
 
 /// Commands for any capture. Ages and silences are those of the revision shown, so tables and timelines name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
-const COMMANDS: &[&str] = &[
+const ANY_COMMANDS: &[&str] = &[
     "ls",
     "ls --all --rev NEWEST",
     "ls --all -o ndjson",
@@ -52,7 +52,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// Commands that name objects of the story captures.
-const STORY: &[&str] = &[
+const STORY_COMMANDS: &[&str] = &[
     "get pod/lab/ubuntu -o yaml",
     "get deploy/web/tomcat -o json --rev REV",
     "history pod/lab/ubuntu",
@@ -70,22 +70,22 @@ const STORY: &[&str] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k120_story() {
-    check("k120-story", &[COMMANDS, STORY]).await;
+    check("k120-story", &[ANY_COMMANDS, STORY_COMMANDS]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k136_story_nightly() {
-    check("k136-story", &[COMMANDS, STORY]).await;
+    check("k136-story", &[ANY_COMMANDS, STORY_COMMANDS]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k136_cbor() {
-    check("k136-cbor", &[COMMANDS]).await;
+    check("k136-cbor", &[ANY_COMMANDS]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k136_encrypted() {
-    check("k136-encrypted", &[COMMANDS]).await;
+    check("k136-encrypted", &[ANY_COMMANDS]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +97,7 @@ async fn k136_random_nightly() {
 #[tokio::test(flavor = "multi_thread")]
 async fn k136_kine_nightly() {
     let unpacked = data_dir("k136-kine/killed.tar.zst");
-    check_file(unpacked.path().join("state.db").to_str().unwrap(), &[COMMANDS, STORY]).await;
+    check_file(unpacked.path().join("state.db").to_str().unwrap(), &[ANY_COMMANDS, STORY_COMMANDS]).await;
 }
 
 /// The database file of a running etcd, which holds its lock.
@@ -159,7 +159,7 @@ async fn a_recording_of_k136_story_nightly() {
     let (recorded, snapshot) = (directory.path().to_str().unwrap().to_owned(), snapshot("k136-story"));
     let time = newest_time(&snapshot);
     let mut different = Vec::new();
-    for command in COMMANDS.iter().chain(STORY) {
+    for command in ANY_COMMANDS.iter().chain(STORY_COMMANDS) {
         let words = filled_in(command, newest.0, &time);
         let of = |file: &String| answer(ketcd().args(words.split(' ')).args(["-f", file]), file);
         let (file, recording) = (of(&snapshot), of(&recorded));

@@ -15,7 +15,7 @@ use crate::pki::{Pair, Pki};
 use crate::streamed::metrics;
 use crate::watcher::Watching;
 
-const KEY: &str = "/registry/configmaps/lab/settings";
+const SETTINGS_KEY: &str = "/registry/configmaps/lab/settings";
 
 /// Writes a ConfigMap whose data is `value`.
 async fn put(etcd: &Etcd, value: i64) {
@@ -23,7 +23,7 @@ async fn put(etcd: &Etcd, value: i64) {
         format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"settings","namespace":"lab"}},"data":{{"n":"{value}"}}}}"#);
     // After a lost leader a write may fail and count all the same: it is written until it succeeds.
     let mut writer = etcd.writer().await;
-    until_async(async || writer.put(KEY, object.clone(), None::<PutOptions>).await.ok()).await;
+    until_async(async || writer.put(SETTINGS_KEY, object.clone(), None::<PutOptions>).await.ok()).await;
 }
 
 fn watch(endpoints: &str, pki: &Pki) -> Watching {
@@ -78,7 +78,7 @@ async fn a_watch_begins_with_what_is_there_and_dates_changes_by_their_arrival() 
     put(&etcd, 1).await;
     let added = expect(&watching, 1);
     assert!(error(&added) < watching.begun.elapsed().as_secs_f64(), "{added}");
-    etcd.writer().await.delete(KEY, None).await.unwrap();
+    etcd.writer().await.delete(SETTINGS_KEY, None).await.unwrap();
     let deleted: Value = serde_json::from_str(&watching.line()).unwrap();
     assert_eq!(deleted["type"], "DELETED");
     assert!(deleted["time"].is_string() && error(&deleted) < watching.begun.elapsed().as_secs_f64(), "{deleted}");
@@ -111,7 +111,7 @@ async fn certificates_rotate_under_a_running_watch() {
     etcd.set_transport(Transport::Mutual(new.server(), new.ca()));
     etcd.resume().await;
     put(&etcd, 2).await;
-    assert!(watching.says("the watch goes on from revision 3").contains("the connection to"));
+    assert!(watching.says("ketcd resumes the watch at revision 3").contains("the connection to"));
     let why = watching.says("not connected for");
     assert!(why.contains("is not signed by") && why.contains("--cacert"), "{why}");
     let (renewed, again) = (new.client(), Instant::now());
@@ -139,8 +139,8 @@ async fn a_member_that_stops_with_good_manners(release: EtcdRelease) {
     expect(&watching, 2);
     etcd.signal("TERM");
     etcd.wait();
-    let why = watching.says("the watch goes on from revision 4");
-    assert!(why.contains(&format!("{} ended the watch in the middle, as etcd does when it shuts down", etcd.endpoint())), "{why}");
+    let why = watching.says("ketcd resumes the watch at revision 4");
+    assert!(why.contains(&format!("{} ended the watch early, as etcd does when it shuts down", etcd.endpoint())), "{why}");
     etcd.resume().await;
     watching.says("again, nothing missed since r3");
     put(&etcd, 3).await;
@@ -162,7 +162,7 @@ async fn a_member_that_hangs_is_left_for_another() {
     members[0].signal("STOP");
     put(&members[1], 2).await;
     // A busy machine may let the member pass on the second write before it hangs.
-    let why = watching.says("the watch goes on from revision ");
+    let why = watching.says("ketcd resumes the watch at revision ");
     let next: u64 = why.split("from revision ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a revision");
     assert!(next >= 3, "{why}");
     assert!(why.contains(&format!("{} has not answered for 15s: the connection was given up", members[0].endpoint())), "{why}");

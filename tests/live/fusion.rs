@@ -100,7 +100,7 @@ async fn a_live_etcd_goes_on_from_a_file() {
     write(&other, 100..160).await;
     let output = fused(&file, &other, "get configmaps -n lab");
     let said = stderr(&output);
-    assert!(output.status.code() == Some(2) && said.contains("these are not of one etcd cluster"), "{said}");
+    assert!(output.status.code() == Some(2) && said.contains("these are not from one etcd cluster"), "{said}");
     assert!(said.contains("they disagree about revision 2: ") && said.matches("(SHA-256 ").count() == 2, "{said}");
 }
 

@@ -55,7 +55,7 @@ async fn ctrl_c_ends_at_once_with_what_was_found() {
         let status = child.wait().unwrap();
         child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         assert_eq!(status.code(), Some(130), "{words}: {errors}");
-        assert!(errors.contains("interrupted: what was found by then is shown"), "{words}: {errors}");
+        assert!(errors.contains("interrupted: showing what was found so far"), "{words}: {errors}");
         assert!(line.ends_with('\n') && (rest.is_empty() || rest.ends_with('\n')), "{words}: half a line: {rest}");
     }
 }
@@ -86,7 +86,7 @@ async fn no_more_is_asked_for_than_is_wanted() {
 /// Beyond the pass there are the release, the prefix, and a few requests for the revisions that are there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_history_is_read_once() {
-    const RANGES: usize = 20;
+    const MAX_RANGES: usize = 20;
     let etcd = filled().await;
     let proxy = Proxy::counting(etcd.endpoint());
     for words in ["explain pod/lab/spread-5", "timeline pod/lab/urgent", "triage"] {
@@ -95,6 +95,6 @@ async fn a_short_history_is_read_once() {
         assert!(matches!(output.status.code(), Some(0 | 1)), "{words}: {}", stderr(&output));
         let asked = proxy.methods().split_off(before);
         let of = |method: &str| asked.iter().filter(|asked| *asked == method).count();
-        assert!(of("Watch") == 1 && of("Range") + of("RangeStream") <= RANGES, "{words}: {asked:?}");
+        assert!(of("Watch") == 1 && of("Range") + of("RangeStream") <= MAX_RANGES, "{words}: {asked:?}");
     }
 }

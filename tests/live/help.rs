@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ketcd_testing::command::PATIENCE;
+use ketcd_testing::command::ETCD_PATIENCE;
 use ketcd_testing::wait::until_async;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ async fn follow(line: &str, etcd: &Etcd, folder: &Path, has_begun: &dyn Fn(&str)
     let (path, printed) = (format!("{}:{}", ketcd.display(), std::env::var("PATH").unwrap()), folder.join("printed"));
     let mut command = Command::new("sh");
     command.args(["-c", &format!("exec {line}")]).current_dir(folder).env("PATH", path).env("ETCDCTL_ENDPOINTS", etcd.endpoint());
-    command.env("ETCDCTL_DIAL_TIMEOUT", PATIENCE).env("ETCDCTL_COMMAND_TIMEOUT", PATIENCE);
+    command.env("ETCDCTL_DIAL_TIMEOUT", ETCD_PATIENCE).env("ETCDCTL_COMMAND_TIMEOUT", ETCD_PATIENCE);
     let file = fs::File::create(&printed).unwrap();
     let mut child = command.stdin(Stdio::null()).stderr(file.try_clone().unwrap()).stdout(file).spawn().unwrap();
     let mut writer = etcd.writer().await;

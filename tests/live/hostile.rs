@@ -11,11 +11,11 @@ use crate::pty;
 use crate::replay::{changes, revisions_of};
 
 /// Sets a title, clears the screen, turns the direction of text, forges a line and a row, pretends to be style of ours.
-const HOSTILE: &str =
+const HOSTILE_TEXT: &str =
     "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{fdd0}\u{fde3}\u{e0041}\nFORGED a line\r\u{b}\u{c}\u{7f}FORGED";
 
 /// Fields whose values have a form that must hold: what they name or measure would no longer be found.
-const FORMED: &[&str] = &[
+const FORMED_FIELDS: &[&str] = &[
     "kind",
     "apiVersion",
     "namespace",
@@ -38,12 +38,12 @@ fn is_formed(text: &str) -> bool {
 /// Puts the hostile text behind every free text of an object, and into the names of its labels and annotations.
 fn spoil(name: &str, value: &mut Value) {
     match value {
-        Value::String(text) if !FORMED.contains(&name) && !is_formed(text) => text.push_str(HOSTILE),
+        Value::String(text) if !FORMED_FIELDS.contains(&name) && !is_formed(text) => text.push_str(HOSTILE_TEXT),
         Value::Array(items) => items.iter_mut().for_each(|item| spoil(name, item)),
         Value::Object(members) => {
             members.iter_mut().for_each(|(name, member)| spoil(name, member));
             if matches!(name, "labels" | "annotations" | "allocatable") {
-                members.insert(format!("x{HOSTILE}"), "1".into());
+                members.insert(format!("x{HOSTILE_TEXT}"), "1".into());
             }
         }
         _ => {}
@@ -72,20 +72,23 @@ fn spoiled(event: &Event, decoder: &Decoder) -> Event {
 
 /// Objects whose very keys are hostile.
 fn keys() -> Vec<(String, Value)> {
-    let metadata = |namespace: &str| json!({"name": format!("evil{HOSTILE}"), "namespace": namespace, "uid": "9", "creationTimestamp": "2026-11-20T22:00:00Z"});
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata("lab"), "status": {"phase": HOSTILE, "message": HOSTILE, "reason": HOSTILE},
-        "spec": {"nodeName": format!("evil{HOSTILE}"), "schedulerName": HOSTILE, "containers": [{"name": HOSTILE, "image": HOSTILE}], "schedulingGates": [{"name": HOSTILE}]}});
-    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata(""), "spec": {"taints": [{"key": HOSTILE, "effect": "NoSchedule"}]},
-        "status": {"nodeInfo": {"kubeletVersion": format!("v1.20.2{HOSTILE}")}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
+    let metadata = |namespace: &str| json!({"name": format!("evil{HOSTILE_TEXT}"), "namespace": namespace, "uid": "9", "creationTimestamp": "2026-11-20T22:00:00Z"});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata("lab"), "status": {"phase": HOSTILE_TEXT, "message": HOSTILE_TEXT, "reason": HOSTILE_TEXT},
+        "spec": {"nodeName": format!("evil{HOSTILE_TEXT}"), "schedulerName": HOSTILE_TEXT, "containers": [{"name": HOSTILE_TEXT, "image": HOSTILE_TEXT}], "schedulingGates": [{"name": HOSTILE_TEXT}]}});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata(""), "spec": {"taints": [{"key": HOSTILE_TEXT, "effect": "NoSchedule"}]},
+        "status": {"nodeInfo": {"kubeletVersion": format!("v1.20.2{HOSTILE_TEXT}")}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
     vec![
-        (format!("/registry/pods/lab/evil{HOSTILE}"), pod),
-        (format!("/registry/minions/evil{HOSTILE}"), node),
-        (format!("/registry/evil{HOSTILE}/things/lab/x"), json!({"apiVersion": "evil/v1", "kind": HOSTILE, "metadata": metadata("lab")})),
-        (format!("/elsewhere{HOSTILE}"), json!(HOSTILE)),
+        (format!("/registry/pods/lab/evil{HOSTILE_TEXT}"), pod),
+        (format!("/registry/minions/evil{HOSTILE_TEXT}"), node),
+        (
+            format!("/registry/evil{HOSTILE_TEXT}/things/lab/x"),
+            json!({"apiVersion": "evil/v1", "kind": HOSTILE_TEXT, "metadata": metadata("lab")}),
+        ),
+        (format!("/elsewhere{HOSTILE_TEXT}"), json!(HOSTILE_TEXT)),
     ]
 }
 
-const TEXT: &[&str] = &[
+const TEXT_COMMANDS: &[&str] = &[
     "status",
     "ls",
     "ls --all",
@@ -127,7 +130,7 @@ const TEXT: &[&str] = &[
     "get pod/lab/nobody",
 ];
 
-const DOCUMENTS: &[&str] = &[
+const DOCUMENT_COMMANDS: &[&str] = &[
     "status -o json",
     "ls --all -o json",
     "ls --all -o ndjson",
@@ -141,15 +144,15 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 /// The column at which the rows of a change begin with their sign, the deepest of all beginnings.
-const MARGIN: usize = 22;
+const MARGIN_COLUMNS: usize = 22;
 
 /// What in a text could drive a terminal or forge a line: after our own styles are taken away nothing may be left.
 fn driving(text: &str) -> Option<String> {
-    const STYLES: [&str; 9] =
+    const STYLE_SEQUENCES: [&str; 9] =
         ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m", "\u{1b}[36m", "\u{1b}[94m"];
     // Most of what is piped has neither, and replacing takes long in a debug build.
     let text = match memchr::memchr2(b'\x1b', b'\r', text.as_bytes()) {
-        Some(_) => STYLES.iter().fold(text.replace("\r\n", "\n"), |text, style| text.replace(style, "")),
+        Some(_) => STYLE_SEQUENCES.iter().fold(text.replace("\r\n", "\n"), |text, style| text.replace(style, "")),
         None => text.to_owned(),
     };
     let is_bad = |c: char| {
@@ -162,19 +165,19 @@ fn driving(text: &str) -> Option<String> {
         return Some(format!("{c:?} in {:?}", text[line..].lines().next().unwrap_or_default().chars().take(200).collect::<String>()));
     }
     // What goes on from the line before stands deeper than any line begins.
-    let begins = |line: &&str| line.trim_start().starts_with("FORGED") && line.len() - line.trim_start().len() <= MARGIN;
+    let begins = |line: &&str| line.trim_start().starts_with("FORGED") && line.len() - line.trim_start().len() <= MARGIN_COLUMNS;
     text.lines().find(begins).map(|line| format!("a line {line:?}"))
 }
 
 /// The last revision of the story that is read: by then every kind is there, a pod crashes and a node is lost. What comes after are heartbeats, retries
 /// and evictions, whose texts are of the same kinds.
-const LAST: Revision = Revision(1_100);
+const LAST_REVISION: Revision = Revision(1_100);
 
 /// The database of a cluster of hostile data.
 async fn hostile_database() -> Vec<u8> {
     let decoder = Decoder::new().showing_secrets(true);
     let mut story = changes("k120-story").await;
-    story.retain(|event| event.revision <= LAST);
+    story.retain(|event| event.revision <= LAST_REVISION);
     let spoiled: Vec<Event> = story.iter().map(|event| spoiled(event, &decoder)).collect();
     let keys: Vec<(String, String)> = keys().into_iter().map(|(key, value)| (key, value.to_string())).collect();
     let spoiled = revisions_of(&spoiled);
@@ -187,7 +190,7 @@ async fn no_output_can_drive_a_terminal() {
     let data = folder.path().join("hostile.db");
     std::fs::write(&data, hostile_database().await).unwrap();
     let mut found = Vec::new();
-    for arguments in TEXT {
+    for arguments in TEXT_COMMANDS {
         let output = on(&data, arguments).output().unwrap();
         assert!(!output.stdout.is_empty() || arguments.ends_with("nobody"), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
         let piped = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
@@ -195,13 +198,13 @@ async fn no_output_can_drive_a_terminal() {
         let (shown, _) = pty::run(120, &mut on(&data, arguments));
         found.extend(driving(&shown).map(|what| format!("{arguments} on a terminal: {what}")));
     }
-    for arguments in DOCUMENTS {
+    for arguments in DOCUMENT_COMMANDS {
         let output = on(&data, arguments).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         found.extend(driving(&text).map(|what| format!("{arguments}: {what}")));
         let documents: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
         let documents = documents.unwrap_or_else(|error| panic!("{arguments}: {error}"));
-        let is_whole = documents.iter().any(|document| holds(document, HOSTILE));
+        let is_whole = documents.iter().any(|document| holds(document, HOSTILE_TEXT));
         assert!(is_whole || arguments.starts_with("status"), "{arguments} shows the data as it is");
     }
     assert!(found.is_empty(), "{found:#?}");

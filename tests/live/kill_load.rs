@@ -34,13 +34,13 @@ pub(crate) struct Clients {
     workers: Vec<Client>,
 }
 
-const WORKERS: u64 = 6;
+const WORKER_COUNT: u64 = 6;
 /// A key that nobody deletes, with a lease.
-const ENDS: &str = "/ends";
+const LEASED_KEY: &str = "/ends";
 /// Written each time that a load has come round.
 const CAME_ROUND: &str = "/round";
 /// How often the workers try while things are as they should not be.
-const TRIES: usize = 40;
+const MAX_TRIES: usize = 40;
 
 fn user(name: &str) -> ConnectOptions {
     ConnectOptions::new().with_user(name, "secret")
@@ -60,7 +60,7 @@ impl Load {
     pub(crate) fn has_happened(self, sent: &Changes) -> bool {
         let wrote = |key: &str| sent.values().any(|change| change.0 == key);
         match self {
-            Self::Leases => sent.values().any(|change| change.0 == ENDS && change.1.is_none()),
+            Self::Leases => sent.values().any(|change| change.0 == LEASED_KEY && change.1.is_none()),
             Self::Auth | Self::NoSpace => wrote(CAME_ROUND),
             Self::Races | Self::Members | Self::Files => true,
         }
@@ -71,7 +71,7 @@ impl Load {
         let mut root = etcd.writer().await;
         if self != Self::Auth {
             let mut workers = Vec::new();
-            for _ in 0..WORKERS {
+            for _ in 0..WORKER_COUNT {
                 workers.push(etcd.writer().await);
             }
             return Clients { root, user: None, workers };
@@ -131,7 +131,7 @@ async fn write_large(mut root: Client, mut random: Random) {
 
 /// Waits while others go on, as long as some requests take.
 async fn meanwhile(root: &mut Client) {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let _ = root.get("x", None).await;
     }
 }
@@ -140,8 +140,8 @@ async fn meanwhile(root: &mut Client) {
 async fn end_leases(mut root: Client) {
     loop {
         if let Ok(lease) = root.lease_grant(1, None).await {
-            let _ = root.put(ENDS, "", Some(PutOptions::new().with_lease(lease.id()))).await;
-            until_async(async || root.get(ENDS, None).await.ok().filter(|found| found.kvs().is_empty())).await;
+            let _ = root.put(LEASED_KEY, "", Some(PutOptions::new().with_lease(lease.id()))).await;
+            until_async(async || root.get(LEASED_KEY, None).await.ok().filter(|found| found.kvs().is_empty())).await;
         }
     }
 }

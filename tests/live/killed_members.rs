@@ -13,7 +13,7 @@ use crate::cluster::{cluster, learner};
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{self, ketcd, stderr};
 use crate::kill_load::{Load, run};
-use crate::killed::{Changes, REVISIONS, Watcher, are_many, differences, newest, seeds, told, told_of_rounds, under_load};
+use crate::killed::{Changes, MAX_REVISIONS, Watcher, are_many, differences, newest, seeds, told, told_of_rounds, under_load};
 use crate::random::Random;
 
 /// What a member that was killed tells is true, complete up to where it came, and no damage.
@@ -51,7 +51,7 @@ fn tells_the_truth_from(begins: impl Fn(i64) -> i64, what: &str, member: &Etcd, 
 async fn kill_under_load(members: &mut [&mut Etcd], seed: u64) -> Changes {
     let clients = Load::Members.prepare(members[0]).await;
     let watcher = Watcher::start(clients.root.clone(), 2).await;
-    under_load(Load::Members, members[0], &clients, seed, &watcher, Random(seed).below(REVISIONS)).await;
+    under_load(Load::Members, members[0], &clients, seed, &watcher, Random(seed).below(MAX_REVISIONS)).await;
     // The others first, so that they are behind and have what was not committed yet.
     members.iter_mut().rev().for_each(|member| member.stop());
     watcher.end().await
@@ -139,9 +139,9 @@ async fn members_that_join_and_leave_tell_what_was_sent(release: EtcdRelease) {
         let watcher = Watcher::start(clients.root.clone(), 2).await;
         let removed = 1 + random.below(2);
         let changes = async {
-            watcher.goes_on(random.below(REVISIONS) as i64).await;
+            watcher.goes_on(random.below(MAX_REVISIONS) as i64).await;
             let changed = change_members(&members, 3 - removed, removed).await;
-            watcher.goes_on(random.below(REVISIONS) as i64).await;
+            watcher.goes_on(random.below(MAX_REVISIONS) as i64).await;
             changed
         };
         let (joined, had) = tokio::select! {
@@ -172,7 +172,7 @@ async fn a_log_of_several_files_is_one(release: EtcdRelease) {
         etcd.keep_files(are_many());
         let clients = Load::Files.prepare(&etcd).await;
         let watcher = Watcher::start(clients.root.clone(), 2).await;
-        let more = Random(seed).below(REVISIONS) as i64;
+        let more = Random(seed).below(MAX_REVISIONS) as i64;
         tokio::select! {
             () = run(Load::Files, &etcd, &clients, seed) => {}
             () = several_files(&etcd).then(|()| watcher.goes_on(more)) => {}

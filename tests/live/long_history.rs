@@ -15,15 +15,15 @@ use crate::ketcd::{ketcd, run, stderr};
 use crate::record::reaches;
 
 /// The newest revision. More than 5,000 come after the compaction at 1,600.
-const LENGTH: i64 = 6_700;
+const NEWEST_REVISION: i64 = 6_700;
 /// When `configmap/lab/phoenix` was alive, both ends included; deleted after it.
-const GENERATIONS: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, LENGTH)];
+const PHOENIX_GENERATIONS: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, NEWEST_REVISION)];
 /// In a generation every seventh revision changes it.
-const STRIDE: i64 = 7;
+const CHANGE_STRIDE: i64 = 7;
 
 /// Revisions are a tenth of a second apart, the newest is of now.
 fn time(now: Timestamp, revision: i64) -> String {
-    let time = now.checked_sub(SignedDuration::from_millis((LENGTH - revision) * 100)).unwrap();
+    let time = now.checked_sub(SignedDuration::from_millis((NEWEST_REVISION - revision) * 100)).unwrap();
     time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
@@ -89,8 +89,11 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
         }
         3_033 => ("pods/lab/web".into(), pod("web", &format!("{}Z", &time(now, 3_000)[..19]), Some("node-4"), "Running")),
         2_601 => return (key("pods/lab/gone"), None),
-        _ if GENERATIONS.iter().any(|(_, last)| revision == last + 1) => return (key("configmaps/lab/phoenix"), None),
-        _ if GENERATIONS.iter().any(|(first, last)| (*first..=*last).contains(&revision) && (revision - first) % STRIDE == 0) => {
+        _ if PHOENIX_GENERATIONS.iter().any(|(_, last)| revision == last + 1) => return (key("configmaps/lab/phoenix"), None),
+        _ if PHOENIX_GENERATIONS
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&revision) && (revision - first) % CHANGE_STRIDE == 0) =>
+        {
             ("configmaps/lab/phoenix".into(), map("phoenix"))
         }
         _ if revision % 20 == 11 => {
@@ -109,18 +112,18 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
 
 pub(crate) async fn filled() -> (Etcd, Client, Timestamp) {
     let now = Timestamp::now();
-    let changes: Vec<(String, Option<String>)> = (2..=LENGTH).map(|revision| change(revision, now)).collect();
+    let changes: Vec<(String, Option<String>)> = (2..=NEWEST_REVISION).map(|revision| change(revision, now)).collect();
     let revisions = changes.iter().map(|(key, value)| vec![(key.as_bytes(), value.as_deref().map(str::as_bytes))]);
     let etcd = Etcd::start_on(&beginning(revisions), EtcdRelease::V35, Transport::Plain).await;
     let client = etcd.writer().await;
-    assert_eq!(client.clone().status().await.unwrap().header().unwrap().revision(), LENGTH);
+    assert_eq!(client.clone().status().await.unwrap().header().unwrap().revision(), NEWEST_REVISION);
     (etcd, client, now)
 }
 
 /// The revisions that changed `phoenix`, from one on.
 pub(crate) fn written(from: i64) -> Vec<i64> {
     let phoenix = |revision: &i64| change(*revision, Timestamp::UNIX_EPOCH).0.ends_with("/phoenix");
-    (from..=LENGTH).filter(phoenix).collect()
+    (from..=NEWEST_REVISION).filter(phoenix).collect()
 }
 
 fn live(etcd: &Etcd, words: &str) -> (Option<i32>, String, String) {
@@ -137,14 +140,15 @@ fn revisions(ndjson: &str) -> Vec<i64> {
 }
 
 /// Times that revisions are dated with, what is counted from them, and where a version was read.
-const UNDATED: [&str; 8] = ["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds", "sincePreviousSeconds", "longest"];
+const DATE_FIELDS: [&str; 8] =
+    ["time", "timeErrorSeconds", "source", "origin", "seconds", "errorSeconds", "sincePreviousSeconds", "longest"];
 
 /// JSON without the times that revisions are dated with, and what is counted from them.
 pub(crate) fn undated(text: &str) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                fields.retain(|name, _| !UNDATED.contains(&name.as_str()));
+                fields.retain(|name, _| !DATE_FIELDS.contains(&name.as_str()));
                 fields.values_mut().for_each(strip);
             }
             Value::Array(items) => items.iter_mut().for_each(strip),
@@ -158,7 +162,7 @@ pub(crate) fn undated(text: &str) -> Vec<Value> {
 }
 
 /// Commands whose answers must be those of the file, with the compaction at 1,600 and without it: their searches go back to it.
-const ACROSS: [&str; 10] = [
+const ACROSS_COMMANDS: [&str; 10] = [
     "history configmap/lab/phoenix -o ndjson",
     "history configmap/lab/steady configmap/lab/phoenix -o ndjson",
     "history pod/lab/gone -o ndjson",
@@ -173,7 +177,7 @@ const ACROSS: [&str; 10] = [
 
 /// Commands whose answers must be those of the file: about what comes long after the compaction, or about an object of the commands above alone. `T1` to `T4`
 /// are times within the generations of `phoenix`.
-const LATER: [&str; 7] = [
+const LATER_COMMANDS: [&str; 7] = [
     "history configmap/lab/steady -o ndjson",
     "history pod/lab/web -o ndjson",
     "timeline pod/lab/web -o json",
@@ -188,7 +192,7 @@ fn differences(etcd: &Etcd, now: Timestamp, commands: &[&str]) -> Vec<String> {
     let mut different = Vec::new();
     for command in commands {
         let mut words = (*command).to_owned();
-        for (place, (first, _)) in GENERATIONS.iter().enumerate() {
+        for (place, (first, _)) in PHOENIX_GENERATIONS.iter().enumerate() {
             words = words.replace(&format!("T{}", place + 1), &time(now, first + 32));
         }
         let of_file = run(ketcd().arg("-f").arg(&file).args(words.split(' ')));
@@ -208,10 +212,10 @@ fn differences(etcd: &Etcd, now: Timestamp, commands: &[&str]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_history_is_answered_as_from_its_file() {
     let (etcd, mut client, now) = filled().await;
-    reaches(&etcd.db(), Revision(LENGTH)).await;
+    reaches(&etcd.db(), Revision(NEWEST_REVISION)).await;
     let (code, found, said) = live(&etcd, "history configmap/lab/phoenix -o ndjson");
     assert_eq!((code, revisions(&found)), (Some(0), written(2)), "{said}");
-    let different = differences(&etcd, now, &[&ACROSS[..], &LATER].concat());
+    let different = differences(&etcd, now, &[&ACROSS_COMMANDS[..], &LATER_COMMANDS].concat());
     assert!(different.is_empty(), "{} answers differ:\n{}", different.len(), different.join("\n"));
 
     // Nothing in the object says when it was changed; the leases around do.
@@ -227,11 +231,11 @@ async fn a_long_history_is_answered_as_from_its_file() {
     // In the middle of a generation; it is still long. Without its free pages, the file knows no more than etcd does.
     client.compact(1_600, Some(CompactionOptions::new().with_physical())).await.unwrap();
     client.defragment().await.unwrap();
-    let different = differences(&etcd, now, &ACROSS);
+    let different = differences(&etcd, now, &ACROSS_COMMANDS);
     assert!(different.is_empty(), "{} answers differ after a compaction:\n{}", different.len(), different.join("\n"));
 }
 
-/// Runs the search with compactions before every so many of its calls: the first at `base`, each five revisions after the last, up to ten. Returns how many there
+/// Runs the search with compactions before every this many of its calls: the first at `base`, each five revisions after the last, up to ten. Returns how many there
 /// were.
 async fn search_compacted(etcd: &Etcd, client: &Client, base: i64, every: usize) -> i64 {
     let done = Arc::new(AtomicI64::new(0));
@@ -266,7 +270,7 @@ async fn is_searched_while_it_is_compacted(bases: &[i64], calls: usize) {
     }
     // All but the newest revisions, under the first call, the second, …
     for number in 1..=calls {
-        let (before, newest) = (client.clone(), LENGTH + number as i64 - calls as i64);
+        let (before, newest) = (client.clone(), NEWEST_REVISION + number as i64 - calls as i64);
         let proxy = Proxy::start(etcd.endpoint(), move |passing| {
             let mut client = before.clone();
             Box::pin(async move {

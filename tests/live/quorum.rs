@@ -11,10 +11,10 @@ use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, write};
 
-const SENTENCE: &str = "no leader of the cluster answers: what follows is what";
+const NO_LEADER_SENTENCE: &str = "no leader of the cluster answers: what follows is what";
 
 /// Every command that reads a live etcd and ends by itself. The object is in the capture.
-const COMMANDS: [&str; 9] = [
+const LIVE_COMMANDS: [&str; 9] = [
     "ls pods -A",
     "get pod/lab/ubuntu -o yaml",
     "history pod/lab/ubuntu",
@@ -57,7 +57,7 @@ fn ageless(printed: &[u8]) -> Vec<String> {
 
 /// The output of each command; all run at the same time, since each may wait for etcd's own timeouts.
 fn together(endpoints: &str, pki: &Pki) -> Vec<Output> {
-    let commands = COMMANDS.map(|words| command(endpoints, pki, words));
+    let commands = LIVE_COMMANDS.map(|words| command(endpoints, pki, words));
     thread::scope(|scope| {
         let running = commands.map(|mut command| scope.spawn(move || run(&mut command)));
         running.map(|command| command.join().unwrap()).into()
@@ -68,8 +68,8 @@ async fn every_command_reads_what_is_left(release: EtcdRelease) {
     let pki = Pki::new();
     let (mut members, endpoints) = filled(release, &pki).await;
     let before = together(&endpoints, &pki);
-    for (words, output) in COMMANDS.iter().zip(&before) {
-        assert!(!stderr(output).contains(SENTENCE), "{release:?} {words}: {}", stderr(output));
+    for (words, output) in LIVE_COMMANDS.iter().zip(&before) {
+        assert!(!stderr(output).contains(NO_LEADER_SENTENCE), "{release:?} {words}: {}", stderr(output));
     }
     // The third is left, and not asked first.
     members[0].stop();
@@ -77,9 +77,9 @@ async fn every_command_reads_what_is_left(release: EtcdRelease) {
     // Before that it may tell a watch that there is a leader, after a read that none answered.
     lost_its_leader(&members[2]).await;
     let after = together(&endpoints, &pki);
-    for ((words, before), output) in COMMANDS.iter().zip(&before).zip(&after) {
+    for ((words, before), output) in LIVE_COMMANDS.iter().zip(&before).zip(&after) {
         let stderr = stderr(output);
-        assert_eq!(stderr.matches(SENTENCE).count(), 1, "{release:?} {words}: {stderr}");
+        assert_eq!(stderr.matches(NO_LEADER_SENTENCE).count(), 1, "{release:?} {words}: {stderr}");
         assert!(stderr.contains(&format!("what {} holds by itself", members[2].endpoint())), "{release:?} {words}: {stderr}");
         if *words == "status" {
             assert!(String::from_utf8_lossy(&output.stdout).contains("has no leader"), "{release:?}: {output:?}");

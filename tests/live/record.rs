@@ -413,7 +413,7 @@ async fn a_recorder_that_is_told_to_end_leaves_nothing_undone() {
 }
 
 /// The objects carry no time: only the recorder knows when they were written. A machine that stands still for longer than the way of a change
-/// may take makes one late, which nobody can see; writing goes on until one is not.
+/// may take makes one late, which nobody can see; writing runs until one is not.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_arrived_while_it_was_recorded_is_dated_by_that() {
     let etcd = Etcd::start(Transport::Plain).await;

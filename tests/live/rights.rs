@@ -12,10 +12,10 @@ use crate::pki::Pki;
 use crate::replay::{changes, etcd_of};
 use crate::watcher::Watching;
 
-const GRANT: &str = "etcdctl role grant-permission ROLE read ";
+const GRANT_COMMAND: &str = "etcdctl role grant-permission ROLE read ";
 
 /// Every command that ends by itself. The objects are in the capture.
-const COMMANDS: [&str; 31] = [
+const LIVE_COMMANDS: [&str; 31] = [
     "ls",
     "ls --all -o name",
     "ls pods -A",
@@ -101,7 +101,7 @@ impl Guarded {
 
 /// The permissions that the commands of a refusal grant.
 fn granted(refusal: &str) -> Vec<Permission> {
-    let commands = refusal.lines().filter_map(|line| line.split_once(GRANT).map(|(_, words)| words));
+    let commands = refusal.lines().filter_map(|line| line.split_once(GRANT_COMMAND).map(|(_, words)| words));
     commands
         .map(|words| match words.split(' ').collect::<Vec<_>>()[..] {
             ["--prefix=true", "''"] => Permission::read(vec![0]).with_from_key(),
@@ -115,9 +115,9 @@ fn granted(refusal: &str) -> Vec<Permission> {
 
 async fn every_command_says_what_to_grant(release: EtcdRelease) {
     let mut guarded = Guarded::start(release, Transport::Plain).await;
-    let before: Vec<Output> = COMMANDS.iter().map(|words| guarded.run(words)).collect();
+    let before: Vec<Output> = LIVE_COMMANDS.iter().map(|words| guarded.run(words)).collect();
     guarded.enable().await;
-    for (words, before) in COMMANDS.iter().zip(before) {
+    for (words, before) in LIVE_COMMANDS.iter().zip(before) {
         guarded.grant_only(Vec::new()).await;
         let refused = guarded.run(words);
         // What members say of themselves needs no right.
@@ -226,9 +226,9 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     let named = format!("does not let user \"client\" (the common name in {}) read /registry/pods/", pki.client().cert.display());
     assert!(refusal.contains(&named), "{refusal}");
     assert!(refusal.contains("where the API server's --etcd-prefix is not /registry, give --prefix"), "{refusal}");
-    assert!(refusal.contains(&format!("{GRANT}--prefix=true /registry/pods/\n")), "{refusal}");
+    assert!(refusal.contains(&format!("{GRANT_COMMAND}--prefix=true /registry/pods/\n")), "{refusal}");
     let refusal = stderr(&certified("ls pods -A --prefix /k8s"));
-    assert!(!refusal.contains("give --prefix") && refusal.contains(&format!("{GRANT}--prefix=true /k8s/pods/\n")), "{refusal}");
+    assert!(!refusal.contains("give --prefix") && refusal.contains(&format!("{GRANT_COMMAND}--prefix=true /k8s/pods/\n")), "{refusal}");
 
     guarded.grant_only(vec![Permission::read("/registry/pods/").with_prefix()]).await;
     assert_eq!(certified("ls pods -A").status.code(), Some(0));
@@ -236,7 +236,10 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     let refusal = stderr(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
     assert!(refusal.contains("Kubernetes has no built-in kind \"widgets\""), "{refusal}");
-    assert!(refusal.contains(&format!("{GRANT}--prefix=true /registry/apiextensions.k8s.io/customresourcedefinitions/")), "{refusal}");
+    assert!(
+        refusal.contains(&format!("{GRANT_COMMAND}--prefix=true /registry/apiextensions.k8s.io/customresourcedefinitions/")),
+        "{refusal}"
+    );
     let absent = certified("get pod/lab/none");
     let notes = stderr(&absent);
     assert_eq!(absent.status.code(), Some(1), "{notes}");
@@ -247,14 +250,14 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
 
 /// A file beside it asks nothing more of a live etcd: the right that suffices for it alone suffices.
 async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: EtcdRelease) {
-    const KEY: &str = "/registry/pods/lab/ubuntu";
+    const POD_KEY: &str = "/registry/pods/lab/ubuntu";
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("night.db");
     let mut guarded = Guarded::start(release, Transport::Plain).await;
     snapshot(&guarded.etcd, &file).await;
-    let pod = guarded.root.get(KEY, None).await.unwrap();
+    let pod = guarded.root.get(POD_KEY, None).await.unwrap();
     let value = pod.kvs()[0].value().to_vec();
-    guarded.root.put(KEY, value, None).await.unwrap();
+    guarded.root.put(POD_KEY, value, None).await.unwrap();
     let endpoint = guarded.etcd.endpoint();
     let beside = |words: &str| {
         let mut command = ketcd();
@@ -266,7 +269,7 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: EtcdRelease) {
     let before: Vec<Output> = of_one.iter().map(|words| beside(words)).collect();
     guarded.enable().await;
     for (words, before) in of_one.into_iter().zip(before) {
-        guarded.grant_only(vec![Permission::read(KEY)]).await;
+        guarded.grant_only(vec![Permission::read(POD_KEY)]).await;
         let refused = guarded.run(words);
         if refused.status.code() == Some(2) {
             guarded.grant_only(granted(&stderr(&refused))).await;

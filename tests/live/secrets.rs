@@ -19,7 +19,7 @@ use crate::ketcd::{ketcd, on};
 use crate::pty;
 
 /// What must not be seen; each version has its own number behind it.
-const CANARY: &str = "c4nary-0f-the-c0al-mine";
+const CANARY_TEXT: &str = "c4nary-0f-the-c0al-mine";
 
 fn base64(text: impl AsRef<[u8]>) -> String {
     STANDARD.encode(text)
@@ -93,7 +93,7 @@ fn nested(value: &str) -> Vec<(String, Option<Vec<u8>>)> {
 
 /// Keys and what is written to each, one after the other; `None` deletes.
 fn writes() -> Vec<(String, Option<Vec<u8>>)> {
-    let canary = |number: u32| format!("{CANARY}-{number}");
+    let canary = |number: u32| format!("{CANARY_TEXT}-{number}");
     let mut writes = Vec::new();
     let mut put =
         |key: &str, value: Option<&Value>| writes.push((format!("/registry/{key}"), value.map(|value| value.to_string().into_bytes())));
@@ -249,10 +249,15 @@ fn commands() -> Vec<String> {
 
 /// What must not be in any output: every form of every canary's common part that shows whichever number follows.
 fn forbidden() -> Vec<String> {
-    let mut forms = vec![CANARY.to_owned(), hex(CANARY.as_bytes()), hex(CANARY.as_bytes()).to_uppercase(), CANARY.chars().rev().collect()];
+    let mut forms = vec![
+        CANARY_TEXT.to_owned(),
+        hex(CANARY_TEXT.as_bytes()),
+        hex(CANARY_TEXT.as_bytes()).to_uppercase(),
+        CANARY_TEXT.chars().rev().collect(),
+    ];
     // Base64 of text that begins one, two or three bytes earlier: what does not depend on what stands around it.
     for offset in 0..3 {
-        let once = base64(format!("{}{CANARY}", "x".repeat(offset)));
+        let once = base64(format!("{}{CANARY_TEXT}", "x".repeat(offset)));
         let inner = &once[4..once.len() - 4];
         forms.push(inner.to_owned());
         for again in 0..3 {
@@ -261,7 +266,7 @@ fn forbidden() -> Vec<String> {
         }
     }
     for number in 1..10 {
-        let value = format!("{CANARY}-{number}");
+        let value = format!("{CANARY_TEXT}-{number}");
         forms.extend(written(&value));
         let manifest = |name: &str| {
             secret(name, &value)["metadata"]["annotations"]["objectset.rio.cattle.io/applied"].as_str().unwrap()[20..120].to_owned()

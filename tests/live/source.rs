@@ -283,7 +283,7 @@ async fn users_read_what_their_roles_allow() {
     assert!(refused.contains("does not accept the password of user \"root\""), "{refused}");
     let anonymous = EtcdConfig { user: None, password: None, ..as_user("", "") };
     let refused = open(anonymous).span().await.unwrap_err().to_string();
-    assert!(refused.contains("wants a user"), "{refused}");
+    assert!(refused.contains("requires a user"), "{refused}");
 }
 
 /// What one member of two holds can be read without the other, and the user is notified.

@@ -11,7 +11,7 @@ use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
 
-const OBJECTS: usize = 2000;
+const OBJECT_COUNT: usize = 2000;
 
 /// Passes bytes on to `to`; of the first connection no more than `most` come back before it is cut.
 async fn cutting_proxy(to: SocketAddrV4, most: usize) -> SocketAddr {
@@ -44,7 +44,7 @@ async fn every_object_comes_once_and_a_broken_stream_loses_none(release: EtcdRel
     let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
     let mut writer = etcd.writer().await;
     let filler = "x".repeat(8 << 10);
-    for object in 0..OBJECTS {
+    for object in 0..OBJECT_COUNT {
         let name = format!("large-{object:04}");
         let value = config_map(&name, object).replace("\"data\":{", &format!("\"data\":{{\"filler\":\"{filler}\","));
         writer.put(format!("/registry/configmaps/lab/{name}"), value, None).await.unwrap();
@@ -63,7 +63,7 @@ async fn every_object_comes_once_and_a_broken_stream_loses_none(release: EtcdRel
             .map(|line| serde_json::from_slice(line).unwrap())
             .collect();
         let names: BTreeSet<&str> = lines.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
-        assert_eq!((lines.len(), names.len()), (OBJECTS, OBJECTS), "{release:?} at {endpoint}");
+        assert_eq!((lines.len(), names.len()), (OBJECT_COUNT, OBJECT_COUNT), "{release:?} at {endpoint}");
         assert!(lines.iter().all(|object| object["data"]["filler"] == filler), "{release:?} at {endpoint}");
     }
     // What the stream is for: far fewer requests than pages.

@@ -72,7 +72,7 @@ async fn k136_is_seen_as_from_its_file() {
     says_what_the_file_says("k136-story", "2026-11-21T", &["00:14:24", "00:14:30", "00:14:42", "00:14:58", "00:17:12", "00:22:15"]).await;
 }
 
-const NAMESPACE: &str = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#;
+const DEFAULT_NAMESPACE: &str = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#;
 
 /// An etcd that is new, that holds Events alone or another software's keys, and a prefix below which nothing is: none of them is well.
 #[tokio::test(flavor = "multi_thread")]
@@ -94,7 +94,7 @@ async fn where_nothing_of_kubernetes_is_nothing_is_well() {
     let event = r#"{"apiVersion":"v1","kind":"Event","metadata":{"name":"a.1","namespace":"web"},"reason":"Pulled"}"#;
     writer.put("/registry/events/web/a.1", event, None).await.unwrap();
     check(&[], "only Events are stored below /registry", "OnlyEvents");
-    writer.put("/registry/namespaces/default", NAMESPACE, None).await.unwrap();
+    writer.put("/registry/namespaces/default", DEFAULT_NAMESPACE, None).await.unwrap();
     check(&["--prefix", "/wrong"], "--prefix /registry", "OtherPrefix");
     check(&["-n", "wbe"], "namespace \"wbe\" does not exist", "Namespace");
     assert!(page(on(&etcd), &[]).starts_with("nothing is wrong"));
@@ -105,7 +105,7 @@ async fn where_nothing_of_kubernetes_is_nothing_is_well() {
 async fn a_full_database_comes_first_on_3_7() {
     let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &["--quota-backend-bytes", "4194304"]).await;
     let mut writer = etcd.writer().await;
-    writer.put("/registry/namespaces/default", NAMESPACE, None).await.unwrap();
+    writer.put("/registry/namespaces/default", DEFAULT_NAMESPACE, None).await.unwrap();
     let text = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"a":"{}"}}}}"#, "x".repeat(100_000));
     let mut count = 0;
     let mut put = async || {

@@ -49,17 +49,17 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     let initial: Value = serde_json::from_str(&watching.line()).unwrap();
     assert_eq!((&initial["type"], &initial["revision"]), (&"INITIAL".into(), &(first - 1).into()));
     assert_eq!((&initial["member"], &initial["key"]), (&etcd.endpoint().into(), &"/registry/pods/".into()));
-    const WHOLE: [&str; 6] = ["revision", "subRevision", "type", "key", "object", "patch"];
+    const CHANGE_MEMBERS: [&str; 6] = ["revision", "subRevision", "type", "key", "object", "patch"];
     let mut recorded = recorded.iter().peekable();
     write(&mut etcd.writer().await, between(first - 1, at(1))).await;
     while let Some(change) = recorded.next_if(|change| revision(change) <= at(1)) {
-        expect(&watching, change, &WHOLE);
+        expect(&watching, change, &CHANGE_MEMBERS);
     }
     etcd.stop();
     etcd.resume().await;
     write(&mut etcd.writer().await, between(at(1), at(2))).await;
     while let Some(change) = recorded.next_if(|change| revision(change) <= at(2)) {
-        expect(&watching, change, &WHOLE);
+        expect(&watching, change, &CHANGE_MEMBERS);
     }
     // What happens while etcd cannot be reached, and is compacted away before it can: a gap.
     etcd.stop();
@@ -74,7 +74,7 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     let gap: Value = serde_json::from_str(&watching.line()).unwrap();
     assert_eq!(gap, serde_json::json!({"type": "GAP", "from": at(2) + 1, "to": at(3) - 1}));
     for change in recorded {
-        expect(&watching, change, &WHOLE[..5]);
+        expect(&watching, change, &CHANGE_MEMBERS[..5]);
     }
     let stderr = watching.end();
     assert_eq!(stderr.matches("were compacted away").count(), 1, "{stderr}");

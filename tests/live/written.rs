@@ -13,7 +13,7 @@ use ketcd_testing::wait::until_async;
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 
 /// Keys that are written in turn.
-const KEYS: usize = 60;
+const KEY_COUNT: usize = 60;
 
 /// How often the file is read.
 fn readings() -> usize {
@@ -29,7 +29,7 @@ fn value(write: usize) -> Vec<u8> {
 /// Writes for ever: puts, deletions of each key now and then, and compactions of all but the newest revisions, as far as `compacts_to`.
 async fn write(mut client: Client, compacts_to: Arc<AtomicI64>) {
     for write in 0.. {
-        let key = format!("/written/{}", write % KEYS);
+        let key = format!("/written/{}", write % KEY_COUNT);
         if write % 97 == 96 {
             client.delete(key, None).await.unwrap();
         } else {
@@ -45,7 +45,7 @@ async fn write(mut client: Client, compacts_to: Arc<AtomicI64>) {
 /// The write that a value is of, if it is the value of one; `from` says where it was read.
 fn write_of(kv: &KeyValue, from: &str) -> usize {
     let number = kv.value.get(..8).and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
-    let written = number.map(|write: usize| (format!("/written/{}", write % KEYS).into_bytes(), value(write)));
+    let written = number.map(|write: usize| (format!("/written/{}", write % KEY_COUNT).into_bytes(), value(write)));
     let is_it = written.as_ref().is_some_and(|(key, value)| kv.key == key[..] && kv.value == value[..]);
     assert!(is_it, "{} of revision {} in {from} is of no write: {}", kv.key.escape_ascii(), kv.mod_revision, difference(kv, written));
     number.unwrap_or_default()
@@ -98,7 +98,7 @@ async fn newest(client: &mut Client) -> i64 {
     client.get("/", None).await.unwrap().header().unwrap().revision()
 }
 
-/// Waits for so many revisions more.
+/// Waits for this many revisions more.
 async fn goes_on(client: &mut Client, revisions: i64) {
     let least = newest(client).await + revisions;
     until_async(async || (newest(client).await >= least).then_some(())).await;

@@ -9,11 +9,11 @@ use crate::ketcd::ketcd;
 use crate::kubectl;
 use crate::server::{Server, capture};
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 #[test]
 fn every_path_needs_the_token_and_the_servers_own_name() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     for path in ["/", "/healthz", "/version", "/api", "/apis", "/api/v1/pods", "/rev/5/api", "/nonsense"] {
         for token in ["", "Bearer", "Bearer x", "Basic eDp5"] {
             let (code, text) = server.send("GET", path, &[("authorization", token)], "");
@@ -46,7 +46,7 @@ fn every_path_needs_the_token_and_the_servers_own_name() {
 
 #[test]
 fn nothing_can_be_changed_or_connected_to() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let pod = "/api/v1/namespaces/web/pods/db-0";
     for (method, path) in [
         ("POST", "/api/v1/namespaces/web/pods"),
@@ -72,7 +72,7 @@ fn nothing_can_be_changed_or_connected_to() {
 
 #[test]
 fn reviews_allow_reading_alone() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let review = |kind: &str, spec: Value| -> Value {
         let path = format!("/apis/authorization.k8s.io/v1/{}s", kind.to_lowercase());
         let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}).to_string();
@@ -105,14 +105,14 @@ fn others_reach_it_by_tls_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = certificate(folder.path(), &["etcd-1.example"]);
     let flags = ["--listen", "0.0.0.0:0", "--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let server = Server::start_with(STORY, &[], &flags);
+    let server = Server::start_with(STORY_CAPTURE, &[], &flags);
     let config = std::fs::read_to_string(server.kubeconfig()).unwrap();
     assert!(config.contains("tls-server-name: etcd-1.example"), "{config}");
     let output = kubectl::run(&server, &["get", "namespaces", "-o", "name"]);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 6);
     // One that is made for the run is for the machine's own addresses.
-    let server = Server::start_with(STORY, &[], &["--listen", "0.0.0.0:0"]);
+    let server = Server::start_with(STORY_CAPTURE, &[], &["--listen", "0.0.0.0:0"]);
     let port = server.address().rsplit(':').next().unwrap().to_owned();
     for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("10.1.2.3:{port}")] {
         assert_eq!(server.send("GET", "/version", &[("host", &host)], "").0, 200, "{host}");
@@ -129,12 +129,12 @@ fn certificates_and_addresses_that_cannot_be_used_are_refused() {
     let (certificate, key, other) = (certificate.to_str().unwrap(), key.to_str().unwrap(), other.to_str().unwrap());
     for (flags, wanted) in [
         (&["--tls-cert", certificate, "--tls-key", other][..], "other.key: "),
-        (&["--tls-cert", key, "--tls-key", key], "tls.key: no certificate is in it"),
+        (&["--tls-cert", key, "--tls-key", key], "tls.key: it contains no certificate"),
         (&["--tls-cert", "/no/such/file", "--tls-key", key], "/no/such/file: "),
         (&["--tls-cert", certificate], "--tls-key"),
         (&["--listen", "203.0.113.7:0"], "cannot listen on 203.0.113.7:0"),
     ] {
-        let output = ketcd().arg("-f").arg(capture(STORY)).arg("serve").args(flags).args(["--", "true"]).output().unwrap();
+        let output = ketcd().arg("-f").arg(capture(STORY_CAPTURE)).arg("serve").args(flags).args(["--", "true"]).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(wanted), "{flags:?}: {text}");
@@ -153,7 +153,7 @@ fn written(source: &Path, kubeconfig: &Path) -> (Option<i32>, String) {
 fn a_kubeconfig_of_the_users_own_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config");
-    let story = capture(STORY);
+    let story = capture(STORY_CAPTURE);
     assert_eq!(written(&story, &path).0, Some(0));
     let own = std::fs::read_to_string(&path).unwrap();
     // What an earlier run left is, also when kubectl wrote it again, and so is an empty file.
@@ -177,7 +177,7 @@ fn a_kubeconfig_of_the_users_own_is_not_overwritten() {
         std::fs::write(&path, &text).unwrap();
         let (code, told) = written(&story, &path);
         assert_eq!(code, Some(2), "{what}: {told}");
-        assert!(told.contains("exists and is not a kubeconfig of ketcd's alone"), "{what}: {told}");
+        assert!(told.contains("exists and is not a kubeconfig that ketcd wrote"), "{what}: {told}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{what}");
     }
     // Nor by a link, though what it leads to may be.
@@ -196,7 +196,7 @@ fn a_kubeconfig_of_the_users_own_is_not_overwritten() {
 #[test]
 fn a_kubeconfig_is_no_source_and_no_pipe() {
     let folder = tempfile::tempdir().unwrap();
-    let story = capture(STORY);
+    let story = capture(STORY_CAPTURE);
     let path = |name: &str| folder.path().join(name);
     std::fs::create_dir_all(path("member/snap")).unwrap();
     ketcd_synthetic::write(10, 1, &path("member/snap/db")).unwrap();
@@ -240,7 +240,7 @@ fn a_command_gets_no_credentials() {
     ];
     let mut command = ketcd();
     command.envs(secrets.iter().map(|name| (name, "kept-secret"))).env("OF_THE_USER", "seen");
-    let output = command.arg("-f").arg(capture(STORY)).args(["serve", "--", "env"]).output().unwrap();
+    let output = command.arg("-f").arg(capture(STORY_CAPTURE)).args(["serve", "--", "env"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("OF_THE_USER=seen") && text.contains("KUBECONFIG="), "{text}");
     assert!(!text.contains("kept-secret"), "{text}");
@@ -250,12 +250,12 @@ fn a_command_gets_no_credentials() {
 #[test]
 fn a_command_has_a_private_kubeconfig_and_its_exit_code_is_the_end() {
     let script = "stat -c %a \"$KUBECONFIG\"; echo \"$KUBECONFIG\"; grep -c 'current-context: ketcd' \"$KUBECONFIG\"; exit 7";
-    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--", "sh", "-c", script]).output().unwrap();
+    let output = ketcd().arg("-f").arg(capture(STORY_CAPTURE)).args(["serve", "--", "sh", "-c", script]).output().unwrap();
     assert_eq!(output.status.code(), Some(7));
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((lines[0], lines[2]), ("600", "1"));
     assert!(!std::path::Path::new(lines[1]).exists(), "{} is still there", lines[1]);
-    let output = ketcd().arg("-f").arg(capture(STORY)).args(["serve", "--", "/no/such/program"]).output().unwrap();
+    let output = ketcd().arg("-f").arg(capture(STORY_CAPTURE)).args(["serve", "--", "/no/such/program"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, name};
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 /// All pages of a list.
 fn pages(server: &Server, path: &str, limit: usize) -> Vec<Value> {
@@ -24,7 +24,7 @@ fn pages(server: &Server, path: &str, limit: usize) -> Vec<Value> {
 
 #[test]
 fn pages_together_are_the_list() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     for path in
         ["/api/v1/pods", "/api/v1/namespaces/lab/pods", "/apis/example.com/v1/gadgets", "/apis/rbac.authorization.k8s.io/v1/clusterroles"]
     {
@@ -36,7 +36,7 @@ fn pages_together_are_the_list() {
 
 #[test]
 fn selectors_pick_what_matches() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let all = server.items("/api/v1/pods");
     let check = |query: &str, wanted: &dyn Fn(&Value) -> bool| {
         let names = |items: &[Value]| items.iter().map(name).collect::<Vec<_>>();
@@ -58,7 +58,7 @@ fn selectors_pick_what_matches() {
 
 #[test]
 fn a_list_can_be_of_another_revision() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let old = server.found("/api/v1/pods?resourceVersion=1700&resourceVersionMatch=Exact");
     assert_eq!(old["metadata"]["resourceVersion"], "1700");
     assert_ne!(old["items"], server.found("/api/v1/pods")["items"]);
@@ -104,7 +104,7 @@ fn what_was_compacted_is_gone() {
 
 #[test]
 fn lists_in_yaml_are_those_in_json_and_sent_while_they_are_read() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let schemas = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
     for (path, shape) in [
         ("/api/v1/pods", ""),

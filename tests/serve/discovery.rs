@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const AGGREGATED_ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// `group/version resource[/subresource] verbs` of the old documents.
 fn old(server: &Server) -> BTreeSet<String> {
@@ -32,7 +32,7 @@ fn old(server: &Server) -> BTreeSet<String> {
 fn aggregated(server: &Server) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in ["/api", "/apis"] {
-        let (_, list) = server.get_as(path, AGGREGATED);
+        let (_, list) = server.get_as(path, AGGREGATED_ACCEPT);
         assert_eq!((&list["kind"], &list["apiVersion"]), (&json!("APIGroupDiscoveryList"), &json!("apidiscovery.k8s.io/v2")));
         for group in list["items"].as_array().unwrap() {
             for version in group["versions"].as_array().unwrap() {

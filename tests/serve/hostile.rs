@@ -8,11 +8,11 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::server::Server;
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 #[test]
 fn heads_have_an_end() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     // A URL that no parser takes does not leave this client; one that is as long as it may be leaves no room for more.
     let (long, more) = (format!("/api/v1/pods?labelSelector={}", "x".repeat(60_000)), "x".repeat(20_000));
     assert_eq!(server.send("GET", &long, &[], "").0, 400);
@@ -36,14 +36,14 @@ fn open_many() {
 /// 1,000 watches stay open beside each other, and a read is answered meanwhile.
 #[test]
 fn a_thousand_watches_are_open_at_once() {
-    const WATCHES: usize = 1_000;
-    const THREADS: usize = 8;
+    const WATCH_COUNT: usize = 1_000;
+    const THREAD_COUNT: usize = 8;
     open_many();
-    let mut server = Server::start(STORY, &[]);
+    let mut server = Server::start(STORY_CAPTURE, &[]);
     let open = || server.watch("/api/v1/pods?watch=true&resourceVersion=3190&allowWatchBookmarks=true", "application/json");
-    let open_some = || (0..WATCHES / THREADS).map(|_| open()).collect::<Vec<_>>();
+    let open_some = || (0..WATCH_COUNT / THREAD_COUNT).map(|_| open()).collect::<Vec<_>>();
     let watches: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(open_some)).collect();
+        let threads: Vec<_> = (0..THREAD_COUNT).map(|_| scope.spawn(open_some)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(server.items("/api/v1/namespaces").len(), 6);
@@ -56,7 +56,7 @@ fn a_thousand_watches_are_open_at_once() {
 /// Whatever a client asks, it is told what is wrong with it: no answer is a failure of the server.
 #[test]
 fn made_up_requests_are_answered() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let word = prop_oneof![
         "[a-zA-Z]{1,8}",
         "[%&=;,!()~\\.\\-_a-z0-9]{0,24}",

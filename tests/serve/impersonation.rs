@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::kubectl;
 use crate::server::Server;
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 /// The group `devs` and the ServiceAccount `default` of `web` can read there since revision 1509.
-const BOUND: i64 = 1509;
+const BINDING_REVISION: i64 = 1509;
 
 fn post(server: &Server, path: &str, headers: &[(&str, &str)], review: &Value) -> (u16, Value) {
     let headers: Vec<(&str, &str)> = [("content-type", "application/json")].into_iter().chain(headers.iter().copied()).collect();
@@ -22,11 +22,11 @@ fn about(user: &str, groups: &[&str], verb: &str, resource: &str, namespace: &st
         "spec": {"user": user, "groups": groups, "resourceAttributes": attributes}})
 }
 
-const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+const REVIEWS_PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 #[track_caller]
 fn check(server: &Server, moment: &str, review: &Value, wanted: (bool, &str)) {
-    let (code, answer) = post(server, &format!("{moment}{REVIEWS}"), &[], review);
+    let (code, answer) = post(server, &format!("{moment}{REVIEWS_PATH}"), &[], review);
     assert_eq!(code, 201, "{answer}");
     let status = &answer["status"];
     assert_eq!((&status["allowed"], status["reason"].as_str().unwrap_or_default()), (&json!(wanted.0), wanted.1), "{review}");
@@ -34,7 +34,7 @@ fn check(server: &Server, moment: &str, review: &Value, wanted: (bool, &str)) {
 
 #[test]
 fn reviews_about_others_follow_the_stored_roles_of_the_moment() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let account = "system:serviceaccount:web:default";
     let by_group = "RBAC: allowed by RoleBinding \"viewers/web\" of ClusterRole \"view\" to Group \"devs\"";
     let by_account = "RBAC: allowed by RoleBinding \"viewers/web\" of ClusterRole \"view\" to ServiceAccount \"default/web\"";
@@ -46,30 +46,30 @@ fn reviews_about_others_follow_the_stored_roles_of_the_moment() {
     check(&server, "", &about("nobody", &["system:authenticated"], "get", "pods", "web"), (false, ""));
     check(&server, "", &about("ketcd", &["system:authenticated"], "get", "pods", "web"), (false, ""));
     check(&server, "", &about("root", &["system:masters"], "delete", "nodes", ""), (true, ""));
-    check(&server, &format!("/rev/{BOUND}"), &about("dave", &["devs"], "list", "pods", "web"), (true, by_group));
-    check(&server, &format!("/rev/{}", BOUND - 1), &about("dave", &["devs"], "list", "pods", "web"), (false, ""));
+    check(&server, &format!("/rev/{BINDING_REVISION}"), &about("dave", &["devs"], "list", "pods", "web"), (true, by_group));
+    check(&server, &format!("/rev/{}", BINDING_REVISION - 1), &about("dave", &["devs"], "list", "pods", "web"), (false, ""));
 }
 
 #[test]
 fn what_etcd_does_not_hold_is_named() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let review = about("system:node:node1", &["system:nodes", "system:authenticated"], "get", "secrets", "web");
-    let (_, answer) = post(&server, REVIEWS, &[], &review);
+    let (_, answer) = post(&server, REVIEWS_PATH, &[], &review);
     assert_eq!(answer["status"]["allowed"], false);
     assert!(answer["status"]["evaluationError"].as_str().unwrap().contains("Node authorizer"), "{answer}");
     // Before the API server had made its roles there are none.
-    let (_, answer) = post(&server, &format!("/rev/2{REVIEWS}"), &[], &review);
+    let (_, answer) = post(&server, &format!("/rev/2{REVIEWS_PATH}"), &[], &review);
     assert!(answer["status"]["evaluationError"].as_str().unwrap().contains("no ClusterRoleBindings"), "{answer}");
 }
 
 #[test]
 fn reviews_that_ask_nothing_are_invalid() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let pods = json!({"verb": "get", "resource": "pods", "namespace": "web"});
     for (path, spec) in [
-        (REVIEWS, json!({"resourceAttributes": pods})),
-        (REVIEWS, json!({"user": "jo"})),
-        (REVIEWS, json!({"user": "jo", "resourceAttributes": pods, "nonResourceAttributes": {"verb": "get", "path": "/"}})),
+        (REVIEWS_PATH, json!({"resourceAttributes": pods})),
+        (REVIEWS_PATH, json!({"user": "jo"})),
+        (REVIEWS_PATH, json!({"user": "jo", "resourceAttributes": pods, "nonResourceAttributes": {"verb": "get", "path": "/"}})),
         ("/apis/authorization.k8s.io/v1/namespaces/lab/localsubjectaccessreviews", json!({"user": "jo", "resourceAttributes": pods})),
     ] {
         let (code, status) = post(&server, path, &[], &json!({"spec": spec}));
@@ -82,7 +82,7 @@ fn reviews_that_ask_nothing_are_invalid() {
 
 #[test]
 fn impersonated_users_read_what_they_could_read() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let ask = |path: &str, headers: &[(&str, &str)]| -> (u16, Value) {
         let (code, text) = server.send("GET", path, headers, "");
         (code, serde_json::from_str(&text).unwrap_or_default())
@@ -123,7 +123,7 @@ fn impersonated_users_read_what_they_could_read() {
 
 #[test]
 fn impersonated_users_learn_who_they_are_and_what_they_may_do() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let (user, uid, extra) = (("impersonate-user", "dave"), ("impersonate-uid", "7"), ("impersonate-extra-team", "red"));
     let (code, answer) = post(&server, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &[user, uid, extra], &json!({}));
     let wanted = json!({"username": "dave", "groups": ["system:authenticated"], "uid": "7", "extra": {"team": ["red"]}});
@@ -137,13 +137,13 @@ fn impersonated_users_learn_who_they_are_and_what_they_may_do() {
     assert!(has("\"configmaps\"") && !has("\"secrets\"") && answer["status"]["incomplete"] == false, "{answer}");
     assert_eq!(post(&server, rules, &[user], &json!({"spec": {}})).0, 400);
     // Who is not known may not even ask.
-    let (code, _) = post(&server, REVIEWS, &[user], &about("jo", &[], "get", "pods", ""));
+    let (code, _) = post(&server, REVIEWS_PATH, &[user], &about("jo", &[], "get", "pods", ""));
     assert_eq!(code, 403);
 }
 
 #[test]
 fn kubectl_asks_for_others() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let text = |arguments: &[&str]| {
         let output = kubectl::run(&server, arguments);
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::ketcd::ketcd;
 use crate::server::{Server, capture};
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 fn kubectl() -> String {
     std::env::var("KETCD_TEST_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned())
@@ -25,7 +25,7 @@ pub(crate) fn run(server: &Server, arguments: &[&str]) -> Output {
 /// What kubectl prints of the server is what `ketcd get` prints of the file.
 #[test]
 fn kubectl_prints_what_get_prints() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     for arguments in [
         &["get", "pods", "-A"][..],
         &["get", "nodes", "-o", "wide"],
@@ -49,7 +49,7 @@ fn kubectl_prints_what_get_prints() {
             "template={{range $i, $n := .items}}{{if $i}}, {{end}}{{printf \"%-8s|%v\" $n.metadata.name $n.status.capacity}}{{end}}",
         ],
     ] {
-        let (found, wanted) = (run(&server, arguments), ketcd().arg("-f").arg(capture(STORY)).args(arguments).output().unwrap());
+        let (found, wanted) = (run(&server, arguments), ketcd().arg("-f").arg(capture(STORY_CAPTURE)).args(arguments).output().unwrap());
         assert!(found.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&found.stderr));
         assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&wanted.stdout), "{arguments:?}");
     }
@@ -58,25 +58,33 @@ fn kubectl_prints_what_get_prints() {
 /// `extract --against` reads a cluster by kubectl, and finds there what it finds in the file that is served.
 #[test]
 fn extract_compares_with_a_cluster_by_kubectl() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     // It runs the kubectl of the PATH.
     let folder = Path::new(&kubectl()).parent().map(Path::to_owned).unwrap_or_default();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let plan = |against: &OsStr| {
         let mut command = ketcd();
-        command.env("PATH", &path).arg("-f").arg(capture(STORY)).args(["--rev", "1500", "extract", "ns/web", "-o", "json", "--against"]);
+        command.env("PATH", &path).arg("-f").arg(capture(STORY_CAPTURE)).args([
+            "--rev",
+            "1500",
+            "extract",
+            "ns/web",
+            "-o",
+            "json",
+            "--against",
+        ]);
         let output = command.arg(against).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
-    let (cluster, file) = (plan(server.kubeconfig().as_os_str()), plan(capture(STORY).as_os_str()));
+    let (cluster, file) = (plan(server.kubeconfig().as_os_str()), plan(capture(STORY_CAPTURE).as_os_str()));
     assert!(file["changes"].as_array().unwrap().len() > 1, "{file:#}");
     assert_eq!(cluster, file);
 }
 
 #[test]
-fn kubectl_explains() {
-    let server = Server::start(STORY, &[]);
+fn kubectl_explain_describes_served_types() {
+    let server = Server::start(STORY_CAPTURE, &[]);
     for (arguments, wanted) in [
         (
             &["explain", "pod.spec.containers"][..],
@@ -103,10 +111,10 @@ fn kubectl_explains() {
 /// What `extract` prints can be held against the server: a dry run on the client sends nothing but reads.
 #[test]
 fn dry_runs_on_the_client_work_and_on_the_server_are_refused() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let manifests = tempfile::tempdir().unwrap();
     let file = manifests.path().join("web.yaml");
-    let extracted = ketcd().arg("-f").arg(capture(STORY)).args(["extract", "-n", "web", "--all"]).output().unwrap();
+    let extracted = ketcd().arg("-f").arg(capture(STORY_CAPTURE)).args(["extract", "-n", "web", "--all"]).output().unwrap();
     std::fs::write(&file, extracted.stdout).unwrap();
     let file = file.to_str().unwrap();
     for arguments in [&["apply", "--dry-run=client", "-f", file][..], &["create", "configmap", "made", "--dry-run=client", "-n", "web"]] {
@@ -125,7 +133,7 @@ fn dry_runs_on_the_client_work_and_on_the_server_are_refused() {
 
 #[test]
 fn kubectl_describes_asks_and_is_refused() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let text = |arguments: &[&str]| {
         let output = run(&server, arguments);
         (output.status.code(), format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))

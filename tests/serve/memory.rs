@@ -23,36 +23,36 @@ fn measured(server: &Server, path: &str, accept: &str) -> (Vec<u8>, usize) {
     (bytes, memory(server, "VmHWM").saturating_sub(before + memory(server, "RssFile")))
 }
 
-const OBJECTS: &str = "";
-const TABLE: &str = ";as=Table;v=v1;g=meta.k8s.io";
-const METADATA: &str = ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
-const WHOLE: &str = "?includeObject=Object";
-const PAGE: &str = "?limit=1000000&includeObject=Object";
+const OBJECTS_PARAMS: &str = "";
+const TABLE_PARAMS: &str = ";as=Table;v=v1;g=meta.k8s.io";
+const METADATA_PARAMS: &str = ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+const WHOLE_PARAMS: &str = "?includeObject=Object";
+const PAGE_PARAMS: &str = "?limit=1000000&includeObject=Object";
 
 /// Reads a long list in these shapes of YAML, and in protobuf.
 fn are_not_held(shapes: &[(&str, &str)]) {
-    const PODS: usize = 3_500;
-    const BOUND: usize = 32 << 20;
+    const POD_COUNT: usize = 3_500;
+    const MAX_HEAP_BYTES: usize = 32 << 20;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("snapshot.db");
-    ketcd_synthetic::write(PODS, 1, &file).unwrap();
+    ketcd_synthetic::write(POD_COUNT, 1, &file).unwrap();
     let server = Server::start(file.to_str().unwrap(), &[]);
     let pods = "/api/v1/pods";
     // What is made once is made.
     let (first, _) = measured(&server, pods, "application/json");
     let whole: Value = serde_json::from_slice(&first).unwrap();
     let wanted = whole["items"].as_array().unwrap().len();
-    assert!(wanted >= PODS && first.len() > 16 << 20, "{wanted} pods, {} bytes", first.len());
+    assert!(wanted >= POD_COUNT && first.len() > 16 << 20, "{wanted} pods, {} bytes", first.len());
     for (shape, query) in shapes {
         let (text, needed) = measured(&server, &format!("{pods}{query}"), &format!("application/yaml{shape}"));
-        assert!(needed < BOUND, "{needed} bytes for {} of YAML{shape} {query}", text.len());
+        assert!(needed < MAX_HEAP_BYTES, "{needed} bytes for {} of YAML{shape} {query}", text.len());
         let items = memchr::memmem::find_iter(&text, "\n- ").count();
-        let heads = if *shape == TABLE { text.windows(11).take(4096).filter(|word| word == b"description").count() } else { 0 };
+        let heads = if *shape == TABLE_PARAMS { text.windows(11).take(4096).filter(|word| word == b"description").count() } else { 0 };
         assert_eq!(items - heads, wanted, "{shape} {query}");
     }
     // It is longer than what is held until its length is known.
     let (bytes, needed) = measured(&server, &format!("{pods}?limit=1000000"), "application/vnd.kubernetes.protobuf");
-    assert!(bytes.len() > 16 << 20 && needed < BOUND, "{needed} bytes for {} of protobuf", bytes.len());
+    assert!(bytes.len() > 16 << 20 && needed < MAX_HEAP_BYTES, "{needed} bytes for {} of protobuf", bytes.len());
     let decoder = Decoder::for_stored_values().with_release(Release::NEWEST);
     let Body::Object(list) = decoder.decode(b"", &bytes, 0).body else { panic!("no list") };
     assert_eq!(list.into_value()["items"].as_array().map(Vec::len), Some(wanted));
@@ -61,10 +61,10 @@ fn are_not_held(shapes: &[(&str, &str)]) {
 /// The two longest, one of each way to ask for a list.
 #[test]
 fn no_answer_is_held() {
-    are_not_held(&[(OBJECTS, WHOLE), (TABLE, PAGE)]);
+    are_not_held(&[(OBJECTS_PARAMS, WHOLE_PARAMS), (TABLE_PARAMS, PAGE_PARAMS)]);
 }
 
 #[test]
 fn no_answer_of_any_shape_is_held_nightly() {
-    are_not_held(&[OBJECTS, TABLE, METADATA].map(|shape| [(shape, WHOLE), (shape, PAGE)]).concat());
+    are_not_held(&[OBJECTS_PARAMS, TABLE_PARAMS, METADATA_PARAMS].map(|shape| [(shape, WHOLE_PARAMS), (shape, PAGE_PARAMS)]).concat());
 }

@@ -9,8 +9,8 @@ use ketcd_testing::wait::until;
 use crate::ketcd::ketcd;
 use crate::server::Server;
 
-const STORY: &str = "k136-story/snapshot.db.zst";
-const SNAPSHOT: &str = "testdata/captures/k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
+const SNAPSHOT_PATH: &str = "testdata/captures/k136-story/snapshot.db.zst";
 
 /// What ketcd prints of a source.
 fn printed(source: &str, words: &[&str]) -> String {
@@ -21,7 +21,7 @@ fn printed(source: &str, words: &[&str]) -> String {
 
 /// What ketcd prints of the API server that the snapshot is served by.
 fn served(words: &[&str]) -> std::process::Output {
-    run(ketcd().args(["-f", SNAPSHOT, "serve", "--", env!("CARGO_BIN_EXE_ketcd")]).args(words))
+    run(ketcd().args(["-f", SNAPSHOT_PATH, "serve", "--", env!("CARGO_BIN_EXE_ketcd")]).args(words))
 }
 
 fn read_back(words: &[&str]) -> String {
@@ -30,7 +30,7 @@ fn read_back(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const QUESTIONS: &[&[&str]] = &[
+const SERVED_QUESTIONS: &[&[&str]] = &[
     &["get", "pods", "-A", "-o", "json", "--show-managed-fields"],
     &["get", "nodes,services,endpoints,leases,deployments,crds", "-A", "-o", "yaml"],
     &["get", "pod/web/db-0", "-o", "yaml"],
@@ -39,8 +39,8 @@ const QUESTIONS: &[&[&str]] = &[
 
 #[test]
 fn an_api_server_answers_as_the_etcd_behind_it() {
-    for words in QUESTIONS {
-        assert_eq!(read_back(words), printed(SNAPSHOT, words), "{words:?}");
+    for words in SERVED_QUESTIONS {
+        assert_eq!(read_back(words), printed(SNAPSHOT_PATH, words), "{words:?}");
     }
     let explained = read_back(&["explain", "pod/web/store-5"]);
     assert!(explained.contains("store-5"), "{explained}");
@@ -56,17 +56,17 @@ fn secrets_are_not_requested_unless_they_are_to_be_shown() {
         stderr(&without)
     );
     let with = served(&[&words[..], &["--show-secrets"]].concat());
-    assert_eq!(String::from_utf8(with.stdout).unwrap(), printed(SNAPSHOT, &["get", "secrets", "-A", "-o", "name"]));
+    assert_eq!(String::from_utf8(with.stdout).unwrap(), printed(SNAPSHOT_PATH, &["get", "secrets", "-A", "-o", "name"]));
 }
 
 #[test]
 fn an_api_server_is_read_alone_and_contexts_are_looked_for() {
-    let output = served(&["-f", "kubeconfig:", "-f", SNAPSHOT, "get", "pods"]);
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("which other files do not complete"), "{}", stderr(&output));
+    let output = served(&["-f", "kubeconfig:", "-f", SNAPSHOT_PATH, "get", "pods"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("which other files cannot extend"), "{}", stderr(&output));
     let output = served(&["-f", "kubeconfig:nowhere", "get", "pods"]);
     assert!(stderr(&output).contains("has no context \"nowhere\"; its contexts are: ketcd"), "{}", stderr(&output));
     let output = served(&["-f", "kubeconfig:", "record", "unused"]);
-    assert!(stderr(&output).contains("record takes an API server by --kubeconfig"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("record reads an API server with --kubeconfig"), "{}", stderr(&output));
 }
 
 /// The revision of the moment is read, and no other.
@@ -89,14 +89,14 @@ fn record(server: &Server, directory: &Path, words: &[&str]) {
 
 #[test]
 fn a_recording_through_an_api_server_is_the_etcd_behind_it() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let directory = server.folder().join("recording");
     record(&server, &directory, &[]);
     let recording = directory.to_str().unwrap();
-    for words in QUESTIONS {
-        assert_eq!(printed(recording, words), printed(SNAPSHOT, words), "{words:?}");
+    for words in SERVED_QUESTIONS {
+        assert_eq!(printed(recording, words), printed(SNAPSHOT_PATH, words), "{words:?}");
     }
-    assert_eq!(printed(recording, &["ls"]).lines().next(), printed(SNAPSHOT, &["ls"]).lines().next());
+    assert_eq!(printed(recording, &["ls"]).lines().next(), printed(SNAPSHOT_PATH, &["ls"]).lines().next());
     let status = printed(recording, &["status"]);
     assert!(
         status.contains("Secrets (record --show-secrets records them)") && status.contains("through which it was recorded"),
@@ -104,25 +104,25 @@ fn a_recording_through_an_api_server_is_the_etcd_behind_it() {
     );
     // With the snapshot it is one history; with another cluster's it is none.
     let words = ["get", "pods", "-A", "-o", "json"];
-    let fused = run(ketcd().args(["-f", recording, "-f", SNAPSHOT]).args(words));
+    let fused = run(ketcd().args(["-f", recording, "-f", SNAPSHOT_PATH]).args(words));
     assert!(fused.status.success(), "{}", stderr(&fused));
-    assert_eq!(String::from_utf8(fused.stdout).unwrap(), printed(SNAPSHOT, &words));
+    assert_eq!(String::from_utf8(fused.stdout).unwrap(), printed(SNAPSHOT_PATH, &words));
     let history = ["history", "pod/web/db-0", "-o", "ndjson"];
-    let fused = run(ketcd().args(["-f", recording, "-f", SNAPSHOT]).args(history));
-    assert_eq!(String::from_utf8(fused.stdout).unwrap().lines().count(), printed(SNAPSHOT, &history).lines().count());
+    let fused = run(ketcd().args(["-f", recording, "-f", SNAPSHOT_PATH]).args(history));
+    assert_eq!(String::from_utf8(fused.stdout).unwrap().lines().count(), printed(SNAPSHOT_PATH, &history).lines().count());
     let other = "testdata/captures/k136-random/snapshot.db.zst";
     let refused = run(ketcd().args(["-f", recording, "-f", other]).args(words));
-    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("not of one etcd cluster"), "{}", stderr(&refused));
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("not from one etcd cluster"), "{}", stderr(&refused));
 }
 
 #[test]
 fn a_recording_of_some_resources_has_these_alone_and_goes_on_with_these_alone() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let directory = server.folder().join("recording");
     record(&server, &directory, &["--resources", "pods,deployments.apps"]);
     let recording = directory.to_str().unwrap();
     let words = ["get", "pods,deployments", "-A", "-o", "name"];
-    assert_eq!(printed(recording, &words), printed(SNAPSHOT, &words));
+    assert_eq!(printed(recording, &words), printed(SNAPSHOT_PATH, &words));
     let nodes = run(ketcd().args(["-f", recording, "get", "nodes"]));
     assert!(nodes.status.code() == Some(1) && stderr(&nodes).contains("not recorded: keys that are not under"), "{}", stderr(&nodes));
     let again = run(ketcd().arg("record").arg(&directory).arg("--kubeconfig").arg(server.kubeconfig()));
@@ -144,7 +144,7 @@ fn token(kubeconfig: &str) -> String {
 
 #[test]
 fn users_log_in_by_token_files_and_exec_plugins() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let text = std::fs::read_to_string(server.kubeconfig()).unwrap();
     let write = |name: &str, text: &str| {
         let path = server.folder().join(name);
@@ -160,7 +160,7 @@ fn users_log_in_by_token_files_and_exec_plugins() {
         });
         lines.collect::<Vec<_>>().join("\n")
     };
-    let expected = printed(SNAPSHOT, &["get", "nodes", "-o", "name"]);
+    let expected = printed(SNAPSHOT_PATH, &["get", "nodes", "-o", "name"]);
     write("token", &token);
     let by_file = ask(&write("by-file", &with("tokenFile: token")));
     assert_eq!(String::from_utf8(by_file.stdout.clone()).unwrap(), expected, "{}", stderr(&by_file));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ketcd::ketcd;
 use crate::server::{Server, capture};
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 fn revision(object: &Value) -> i64 {
     object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
@@ -17,7 +17,7 @@ fn revision(object: &Value) -> i64 {
 /// The moment asked for moves on; the others stay what they are. At the end nothing happens any more.
 #[test]
 fn the_clock_runs_to_the_end_and_stops() {
-    let server = Server::start_with(STORY, &["--rev", "2500"], &["--replay", "1000000x"]);
+    let server = Server::start_with(STORY_CAPTURE, &["--rev", "2500"], &["--replay", "1000000x"]);
     let newest = server.found("/newest/api/v1/pods");
     until(|| (revision(&server.found("/api/v1/pods")) == revision(&newest)).then_some(()));
     let names = |list: &Value| -> BTreeMap<String, i64> {
@@ -35,7 +35,7 @@ fn speeds_and_sources_that_cannot_be_replayed_are_refused() {
         let output = ketcd().args(arguments).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let file = capture(STORY);
+    let file = capture(STORY_CAPTURE);
     for speed in ["0x", "-1x", "fast", "NaN", "infx", ""] {
         let (code, text) = run(&["-f", file.to_str().unwrap(), "serve", &format!("--replay={speed}"), "--", "true"]);
         assert_eq!(code, Some(2), "{text}");
@@ -43,5 +43,5 @@ fn speeds_and_sources_that_cannot_be_replayed_are_refused() {
     }
     let (code, text) = run(&["--endpoints", "127.0.0.1:1", "serve", "--replay", "2x", "--", "true"]);
     assert_eq!(code, Some(2));
-    assert!(text.contains("--replay plays what a file holds"), "{text}");
+    assert!(text.contains("--replay replays a file"), "{text}");
 }

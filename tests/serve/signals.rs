@@ -9,10 +9,10 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use crate::ketcd::ketcd;
 use crate::server::capture;
 
-const STORY: &str = "k136-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 /// Opens a pipe from which nothing ever comes.
-const ENDLESS: &str = "mkfifo \"$TMPDIR/endless\"; exec 3<>\"$TMPDIR/endless\"";
+const ENDLESS_PIPE: &str = "mkfifo \"$TMPDIR/endless\"; exec 3<>\"$TMPDIR/endless\"";
 
 /// A process that is killed when the test ends before it.
 struct Running(Child);
@@ -26,7 +26,7 @@ impl Drop for Running {
 
 fn served(folder: &Path) -> Command {
     let mut command = ketcd();
-    command.env("TMPDIR", folder).arg("-f").arg(capture(STORY)).arg("serve").stdin(Stdio::null());
+    command.env("TMPDIR", folder).arg("-f").arg(capture(STORY_CAPTURE)).arg("serve").stdin(Stdio::null());
     command
 }
 
@@ -55,7 +55,7 @@ fn a_command_ends_with_its_server() {
     for signal in [Signal::HUP, Signal::TERM] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = served(folder.path());
-        command.args(["--", "sh", "-c", &format!("{ENDLESS}; echo $$; exec cat <&3")]).stdout(Stdio::piped());
+        command.args(["--", "sh", "-c", &format!("{ENDLESS_PIPE}; echo $$; exec cat <&3")]).stdout(Stdio::piped());
         let mut running = Running(command.spawn().unwrap());
         let mut line = String::new();
         BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -73,7 +73,7 @@ fn a_command_ends_with_its_server() {
 fn a_command_that_does_not_end_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = served(folder.path());
-    let script = format!("{ENDLESS}; trap 'echo asked' TERM; echo ready; while :; do read line <&3; done");
+    let script = format!("{ENDLESS_PIPE}; trap 'echo asked' TERM; echo ready; while :; do read line <&3; done");
     command.args(["--", "sh", "-c", &script]).stdout(Stdio::piped());
     let mut running = Running(command.spawn().unwrap());
     let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -91,7 +91,7 @@ fn a_hangup_that_is_ignored_stays_so() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("sh");
     command.env("TMPDIR", folder.path()).args(["-c", "trap '' HUP; exec \"$0\" -f \"$1\" serve", env!("CARGO_BIN_EXE_ketcd")]);
-    let mut running = Running(command.arg(capture(STORY)).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut running = Running(command.arg(capture(STORY_CAPTURE)).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(running.0.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("Ctrl-C ends it")));
     // Signals of different numbers come in no order: the kernel drops this one as it is sent.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, name};
 
-const JSON: &str = "application/json";
-const STORY: &str = "k136-story/snapshot.db.zst";
+const JSON_ACCEPT: &str = "application/json";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
 
 /// Objects without what items of lists lack, by name.
 fn by_name(items: impl IntoIterator<Item = Value>) -> BTreeMap<String, Value> {
@@ -42,9 +42,9 @@ fn apply(store: &mut BTreeMap<String, Value>, frames: Vec<Value>) -> usize {
 
 #[test]
 fn a_list_and_its_watch_are_the_list_at_the_end() {
-    const REVISIONS: [i64; 2] = [50, 1_700];
-    let server = Server::start(STORY, &[]);
-    for revision in REVISIONS {
+    const LISTED_REVISIONS: [i64; 2] = [50, 1_700];
+    let server = Server::start(STORY_CAPTURE, &[]);
+    for revision in LISTED_REVISIONS {
         let list = server.found(&format!("/api/v1/pods?resourceVersion={revision}&resourceVersionMatch=Exact"));
         assert_eq!(list["metadata"]["resourceVersion"], revision.to_string());
     }
@@ -60,10 +60,10 @@ fn a_list_and_its_watch_are_the_list_at_the_end() {
         ("/api/v1/nodes", "&fieldSelector=metadata.name%3Dnode1"),
     ] {
         let (mut changes, end) = (0, by_name(server.items(&format!("{path}?{}", query.trim_start_matches('&')))));
-        for revision in REVISIONS {
+        for revision in LISTED_REVISIONS {
             // Definitions are those of the server's moment, so custom resources have lists of any revision.
             let mut store = by_name(server.items(&format!("{path}?resourceVersion={revision}&resourceVersionMatch=Exact{query}")));
-            changes += apply(&mut store, server.changes(&format!("{path}?watch=true&resourceVersion={revision}{query}"), JSON));
+            changes += apply(&mut store, server.changes(&format!("{path}?watch=true&resourceVersion={revision}{query}"), JSON_ACCEPT));
             assert_eq!(store, end, "{path} {query} from {revision}");
         }
         assert!(changes > 0, "{path} {query} shows nothing");
@@ -72,9 +72,9 @@ fn a_list_and_its_watch_are_the_list_at_the_end() {
 
 #[test]
 fn a_watch_says_that_the_moment_looked_at_is_reached() {
-    let server = Server::start(STORY, &["--rev", "1700"]);
+    let server = Server::start(STORY_CAPTURE, &["--rev", "1700"]);
     let mut changes = 0;
-    for frame in server.watch("/api/v1/pods?watch=true&resourceVersion=1600&allowWatchBookmarks=true", JSON) {
+    for frame in server.watch("/api/v1/pods?watch=true&resourceVersion=1600&allowWatchBookmarks=true", JSON_ACCEPT) {
         let revision: i64 = frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
         if frame["type"] == "BOOKMARK" {
             assert_eq!(revision, 1700);
@@ -89,10 +89,10 @@ fn a_watch_says_that_the_moment_looked_at_is_reached() {
 /// However long a watch is asked for, it begins.
 #[test]
 fn a_watch_may_be_asked_for_without_end() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     for seconds in ["9223372036854775807", "18446744073709551615", "9223372036", "315576000000"] {
         let path = format!("/api/v1/pods?watch=true&resourceVersion=1000&timeoutSeconds={seconds}");
-        assert_eq!(server.watch(&path, JSON).next().unwrap()["object"]["kind"], "Pod", "{seconds}");
+        assert_eq!(server.watch(&path, JSON_ACCEPT).next().unwrap()["object"]["kind"], "Pod", "{seconds}");
     }
     let (code, status) = server.get("/api/v1/pods?watch=true&timeoutSeconds=18446744073709551616");
     assert_eq!((code, &status["reason"]), (400, &json!("BadRequest")));
@@ -100,11 +100,11 @@ fn a_watch_may_be_asked_for_without_end() {
 
 #[test]
 fn initial_events_are_the_list_and_end_with_a_bookmark() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let list = by_name(server.items("/api/v1/pods"));
     // Without a revision the objects come first too, without a mark.
     for (options, mark) in [("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", json!("true")), ("", Value::Null)] {
-        let mut frames = server.watch(&format!("/api/v1/pods?watch=true&allowWatchBookmarks=true{options}"), JSON);
+        let mut frames = server.watch(&format!("/api/v1/pods?watch=true&allowWatchBookmarks=true{options}"), JSON_ACCEPT);
         let mut objects = Vec::new();
         let bookmark = loop {
             let frame = frames.next().unwrap();
@@ -125,7 +125,7 @@ fn initial_events_are_the_list_and_end_with_a_bookmark() {
 fn what_cannot_be_watched_is_an_error_in_the_stream() {
     let server = Server::start("k136-story/compacted.db.zst", &[]);
     let only = |path: &str| {
-        let frames: Vec<Value> = server.watch(path, JSON).collect();
+        let frames: Vec<Value> = server.watch(path, JSON_ACCEPT).collect();
         assert_eq!(frames.len(), 1, "{frames:?}");
         assert_eq!(frames[0]["type"], "ERROR");
         frames[0]["object"].clone()
@@ -138,7 +138,7 @@ fn what_cannot_be_watched_is_an_error_in_the_stream() {
 
 #[test]
 fn tables_are_watched_row_by_row() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     let frames = server.changes("/api/v1/namespaces/web/pods?watch=true&resourceVersion=1000", table);
     assert!(frames.len() > 1);

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::server::Server;
 
-const STORY: &str = "k136-story/snapshot.db.zst";
-const WATCH: &str = "/api/v1/pods?watch=true&resourceVersion=2500";
+const STORY_CAPTURE: &str = "k136-story/snapshot.db.zst";
+const WATCH_PATH: &str = "/api/v1/pods?watch=true&resourceVersion=2500";
 
 /// An answered handshake.
 struct Socket<S> {
@@ -105,26 +105,26 @@ impl<S: Read> Socket<S> {
 
 #[test]
 fn each_event_is_a_message() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let bearer = format!("Bearer {}", server.token());
     let origin = server.address().to_owned();
-    let mut socket = handshake(&server, WATCH, &[("Authorization", &bearer), ("Origin", &origin)]);
+    let mut socket = handshake(&server, WATCH_PATH, &[("Authorization", &bearer), ("Origin", &origin)]);
     assert_eq!(socket.code, 101, "{:?}", socket.head);
     // RFC 6455, 1.3.
     assert_eq!(socket.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
     assert_eq!(socket.header("sec-websocket-protocol"), None);
-    let wanted: Vec<Value> = server.changes(WATCH, "application/json");
+    let wanted: Vec<Value> = server.changes(WATCH_PATH, "application/json");
     assert!(wanted.len() > 5, "{} frames show little", wanted.len());
     let frames: Vec<Value> = socket.next(1, wanted.len()).iter().map(|text| serde_json::from_slice(text).unwrap()).collect();
     assert_eq!(frames, wanted);
     // In protobuf the message is the event, without the length that stands before it elsewhere.
     let accept = "application/vnd.kubernetes.protobuf;stream=watch";
-    let mut socket = handshake(&server, WATCH, &[("Authorization", &bearer), ("Accept", accept)]);
+    let mut socket = handshake(&server, WATCH_PATH, &[("Authorization", &bearer), ("Accept", accept)]);
     let messages = socket.next(2, wanted.len());
     let with_lengths: Vec<u8> =
         messages.iter().flat_map(|own| [&u32::try_from(own.len()).unwrap().to_be_bytes()[..], own].concat()).collect();
     let mut bytes = vec![0; with_lengths.len()];
-    server.body(WATCH, accept).2.read_exact(&mut bytes).unwrap();
+    server.body(WATCH_PATH, accept).2.read_exact(&mut bytes).unwrap();
     assert_eq!(with_lengths, bytes);
     // A watch that cannot begin says so in a message.
     let mut socket = handshake(&server, "/api/v1/pods?watch=true&resourceVersion=99999", &[("Authorization", &bearer)]);
@@ -135,14 +135,14 @@ fn each_event_is_a_message() {
 /// Browsers can put the token in no header.
 #[test]
 fn the_token_may_be_a_subprotocol() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let token = |text: &str| format!("base64url.bearer.authorization.k8s.io.{}", URL_SAFE_NO_PAD.encode(text));
     let own = token(server.token());
-    let mut socket = handshake(&server, WATCH, &[("Sec-WebSocket-Protocol", &format!("base64.binary.k8s.io, {own}"))]);
+    let mut socket = handshake(&server, WATCH_PATH, &[("Sec-WebSocket-Protocol", &format!("base64.binary.k8s.io, {own}"))]);
     assert_eq!((socket.code, socket.header("sec-websocket-protocol")), (101, Some("base64.binary.k8s.io")));
     socket.next(1, 1);
     for (protocols, wanted) in [(own.clone(), 401), (format!("a, {}", token("wrong")), 401), (format!("a, {own}, {own}"), 401)] {
-        assert_eq!(handshake(&server, WATCH, &[("Sec-WebSocket-Protocol", &protocols)]).code, wanted, "{protocols}");
+        assert_eq!(handshake(&server, WATCH_PATH, &[("Sec-WebSocket-Protocol", &protocols)]).code, wanted, "{protocols}");
     }
     // Elsewhere it is none.
     let (code, _) = server.send("GET", "/version", &[("authorization", ""), ("sec-websocket-protocol", &format!("a, {own}"))], "");
@@ -151,16 +151,16 @@ fn the_token_may_be_a_subprotocol() {
 
 #[test]
 fn handshakes_that_are_none_are_refused() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let bearer = format!("Bearer {}", server.token());
     let check = |path: &str, headers: &[(&str, &str)], wanted: u16| {
         let socket = handshake(&server, path, headers);
         assert_eq!(socket.code, wanted, "{path} {headers:?}: {:?}", socket.head);
     };
-    check(WATCH, &[], 401);
-    check(WATCH, &[("Authorization", &bearer), ("Origin", "https://evil.example")], 403);
-    check(WATCH, &[("Authorization", &bearer), ("Origin", "null")], 403);
-    check(WATCH, &[("Authorization", &bearer), ("Sec-WebSocket-Version", "8")], 400);
+    check(WATCH_PATH, &[], 401);
+    check(WATCH_PATH, &[("Authorization", &bearer), ("Origin", "https://evil.example")], 403);
+    check(WATCH_PATH, &[("Authorization", &bearer), ("Origin", "null")], 403);
+    check(WATCH_PATH, &[("Authorization", &bearer), ("Sec-WebSocket-Version", "8")], 400);
     check("/api/v1/pods?watch=true&labelSelector=((", &[("Authorization", &bearer)], 400);
     // What is no watch is answered as it is.
     check("/api/v1/namespaces", &[("Authorization", &bearer)], 200);
@@ -169,7 +169,7 @@ fn handshakes_that_are_none_are_refused() {
 
 #[test]
 fn pings_are_answered_and_the_client_may_close() {
-    let server = Server::start(STORY, &[]);
+    let server = Server::start(STORY_CAPTURE, &[]);
     let bearer = format!("Bearer {}", server.token());
     let quiet = "/api/v1/pods?watch=true&resourceVersion=3190";
     let mut socket = handshake(&server, quiet, &[("Authorization", &bearer)]);

@@ -222,10 +222,11 @@ fn predicates_a_policy_adds_in_1_9() {
 
 #[test]
 fn predicates_a_policy_adds_in_1_13() {
-    const CONDITIONS: [&str; 4] = ["CheckNodeCondition", "CheckNodeDiskPressure", "CheckNodeMemoryPressure", "CheckNodePIDPressure"];
+    const NODE_CONDITION_PREDICATES: [&str; 4] =
+        ["CheckNodeCondition", "CheckNodeDiskPressure", "CheckNodeMemoryPressure", "CheckNodePIDPressure"];
     let named = ["HostName", "MatchNodeSelector", "PodFitsHostPorts", "PodFitsResources", "PodToleratesNodeNoExecuteTaints"];
     for capture_name in ["k120-random", "k120-story"] {
-        let predicates = optional_predicates(&[&named[..], &CONDITIONS[..]].concat());
+        let predicates = optional_predicates(&[&named[..], &NODE_CONDITION_PREDICATES[..]].concat());
         let hold = |card: &mut Score, line: &Value, ours: &Explanation| hold_verdicts(card, &line["optional_predicates"], ours);
         check(capture_name, "1.13", policy(13, &[("TaintNodesByCondition", false)], predicates, Value::Null), hold);
     }

@@ -66,7 +66,7 @@ struct Case {
 }
 
 #[test]
-fn case_tables() {
+fn plugins_decide_their_case_tables() {
     let mut wrong = Vec::new();
     for path in tables() {
         let table = read(&path);

@@ -9,7 +9,7 @@ use ketcd_kube::{KeyResource, Kinds, RegistryKey, Release};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// What begins a value of protobuf: the magic number, then the type (k8s.io/apimachinery, `pkg/runtime/serializer/protobuf`).
-const MAGIC: &[u8] = b"k8s\0";
+const PROTOBUF_MAGIC: &[u8] = b"k8s\0";
 
 fn values(capture: &str) -> Vec<KeyValue> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/captures/{capture}/snapshot.db.zst"));
@@ -22,7 +22,7 @@ fn values(capture: &str) -> Vec<KeyValue> {
 
 /// The `apiVersion` that stands in a stored value.
 fn api_version(value: &[u8]) -> Option<String> {
-    let Some(message) = value.strip_prefix(MAGIC) else {
+    let Some(message) = value.strip_prefix(PROTOBUF_MAGIC) else {
         return Some(serde_json::from_slice::<serde_json::Value>(value).ok()?["apiVersion"].as_str()?.to_owned());
     };
     // Field 1 of the envelope is the type, whose field 1 is the version; both are shorter than 128 bytes.

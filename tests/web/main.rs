@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// What every probe begins with: problems are collected, and whatever the policy blocks is one.
-const BEGINNING: &str = r##"
+const PROBE_BEGINNING: &str = r##"
 "use strict";
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 // Virtual time waits neither for frames nor for blobs that are inflated, but jumps to the next timer. So there is always one, and each turn reads a blob,
@@ -29,7 +29,7 @@ const result = {};
 "##;
 
 /// What every probe ends with: what it found goes into the document for `--dump-dom` to show.
-const END: &str = r##"
+const PROBE_END: &str = r##"
 read().catch((error) => problems.push(String(error.stack))).then(() => {
   result.requests = performance.getEntriesByType("resource").length;
   result.problems = problems;
@@ -41,7 +41,7 @@ read().catch((error) => problems.push(String(error.stack))).then(() => {
 "##;
 
 /// Drives the page as a reader would.
-const READER: &str = r##"
+const READER_PROBE: &str = r##"
 const read = async () => {
   await until(() => document.querySelector(".row .bar"));
   result.rows = names().length;
@@ -89,7 +89,7 @@ const read = async () => {
 "##;
 
 /// Opens every row with every tab and every change, and says what became of the page.
-const OPENER: &str = r##"
+const OPENER_PROBE: &str = r##"
 const read = async () => {
   view.hidden.clear();
   choose();
@@ -115,7 +115,7 @@ const read = async () => {
 "##;
 
 /// Does what data would do if it got out: runs a script, loads an image, asks the network, sends a form.
-const INTRUDER: &str = r##"
+const INTRUDER_PROBE: &str = r##"
 const read = async () => {
   const script = document.createElement("script");
   script.textContent = "window.owned = 1";
@@ -132,7 +132,7 @@ const read = async () => {
 #[test]
 fn the_story_is_read_and_clicked_through() {
     let folder = tempfile::tempdir().unwrap();
-    let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]), READER);
+    let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]), READER_PROBE);
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     assert_eq!(seen["requests"], 0);
     assert!(number(&seen, "rows") > 10 && number(&seen, "bars") > 10 && number(&seen, "ticks") > 20, "{seen}");
@@ -164,7 +164,7 @@ fn data_stays_text() {
     let hostile = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hostile/snapshot.db.zst");
     let title = "</title><script>window.owned=4</script>";
     run(&["-f", hostile, "report", "--out", path.to_str().unwrap(), "--title", title]);
-    let seen = open(folder.path(), &path, OPENER);
+    let seen = open(folder.path(), &path, OPENER_PROBE);
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     assert_eq!((&seen["owned"], &seen["polluted"], &seen["requests"]), (&"undefined".into(), &"undefined".into(), &0.into()));
     // The page's data, its details, its script and the probe; nothing that loads or listens.
@@ -178,7 +178,7 @@ fn data_stays_text() {
 #[test]
 fn the_page_runs_its_own_script_alone_and_asks_no_network() {
     let folder = tempfile::tempdir().unwrap();
-    let seen = open(folder.path(), &page(folder.path(), "k120-story", &["node/node1"]), INTRUDER);
+    let seen = open(folder.path(), &page(folder.path(), "k120-story", &["node/node1"]), INTRUDER_PROBE);
     assert_eq!(seen["owned"], "undefined");
     let blocked = seen["problems"].to_string();
     for what in ["blocked inline", "blocked http://127.0.0.1:9/image", "blocked http://127.0.0.1:9/fetched"] {
@@ -187,7 +187,7 @@ fn the_page_runs_its_own_script_alone_and_asks_no_network() {
 }
 
 /// Clicks what stands for objects without rows, and the pod that fits no node.
-const SUMMARY: &str = r##"
+const SUMMARY_PROBE: &str = r##"
 const read = async () => {
   await until(() => document.querySelector(".row .bar"));
   result.count = document.querySelector(".count").textContent;
@@ -212,7 +212,7 @@ const read = async () => {
 "##;
 
 /// Says how long the page took until its rows were laid out; before the document is complete, so that `--dump-dom` shows it.
-const OPENING: &str = r##"
+const OPENING_PROBE: &str = r##"
 paint();
 document.body.dataset.height = document.querySelector(".row .bar").getBoundingClientRect().height;
 document.body.dataset.opened = performance.now();
@@ -234,7 +234,7 @@ fn a_large_cluster_is_summarised_nightly() {
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size <= 50_000_000, "{size} bytes");
 
-    let seen = open(folder.path(), &path, SUMMARY);
+    let seen = open(folder.path(), &path, SUMMARY_PROBE);
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     let listed = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["-f", &file, "--no-cache", "ls", "-o", "json"]).output().unwrap();
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
@@ -252,7 +252,8 @@ fn a_large_cluster_is_summarised_nightly() {
         assert_eq!(number(&seen, "total"), objects, "{seen}");
     }
 
-    let milliseconds: f64 = attribute(&dump(folder.path(), &probed(folder.path(), &path, OPENING), &[]), "data-opened").parse().unwrap();
+    let milliseconds: f64 =
+        attribute(&dump(folder.path(), &probed(folder.path(), &path, OPENING_PROBE), &[]), "data-opened").parse().unwrap();
     println!("a page of {size} bytes with {} rows opened in {milliseconds:.0} ms", seen["rows"]);
 }
 
@@ -315,7 +316,7 @@ fn run(arguments: &[&str]) {
 
 /// Opens a page with a probe in it and returns what the probe found.
 fn open(folder: &Path, page: &Path, probe: &str) -> Value {
-    let probed = probed(folder, page, &[BEGINNING, probe, END].concat());
+    let probed = probed(folder, page, &[PROBE_BEGINNING, probe, PROBE_END].concat());
     let dom = dump(folder, &probed, &["--virtual-time-budget=900000000"]);
     let answer = dom.split_once(r#"id="answer">"#).and_then(|(_, rest)| rest.split_once("</script>"));
     let (answer, _) = answer.unwrap_or_else(|| panic!("the page did not answer"));

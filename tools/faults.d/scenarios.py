@@ -237,7 +237,7 @@ SCENARIOS = {
     "dns": on_the_way(lambda cluster: flags(cluster, ["https://etcd-0.invalid:2379"]), "cannot resolve etcd-0.invalid", 2),
     "peer-port": on_the_way(lambda cluster: flags(cluster, [cluster.members[0].peer_url]), "is etcd's peer port", 2),
     "other-ca": on_the_way(other_ca, "is not signed by", 2),
-    "no-client-certificate": on_the_way(lambda cluster: flags(cluster)[:4], "wants a client certificate", 2),
+    "no-client-certificate": on_the_way(lambda cluster: flags(cluster)[:4], "requires a client certificate", 2),
     "client-certificate-expired": on_the_way(of_client(**OLD), "refused the client certificate in", 2),
     "client-certificate-not-yet-valid": on_the_way(of_client(**NEW), "refused the client certificate in", 2),
     "server-certificate-expired": certified(lambda pki: pki.issue("old", **OLD), "expired on 2020-01-01"),

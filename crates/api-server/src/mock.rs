@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::kubeconfig::{Access, Kubeconfig};
 
 /// What is answered to a request.
-pub(crate) enum Answer {
+pub(crate) enum MockAnswer {
     /// A status, headers and a body.
     Whole(u16, &'static str, String),
     /// The lines of a watch, which stays open.
@@ -24,7 +24,7 @@ pub(crate) enum Answer {
     Lost,
 }
 
-impl Answer {
+impl MockAnswer {
     pub(crate) fn json(body: impl Into<String>) -> Self {
         Self::Whole(200, "", body.into())
     }
@@ -42,7 +42,7 @@ pub(crate) struct Mock {
 
 impl Mock {
     /// Answers each path, query included, with what `answer` says; its second argument counts the requests for that path, from 0.
-    pub(crate) fn start(answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&str, usize) -> MockAnswer + Send + Sync + 'static) -> Self {
         let (listener, mut accepted) = unbounded_channel();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let (answer, log) = (Arc::new(answer), Arc::clone(&asked));
@@ -68,7 +68,7 @@ impl Mock {
     }
 }
 
-async fn serve(mut stream: DuplexStream, answer: &(impl Fn(&str, usize) -> Answer + ?Sized), log: &Mutex<Vec<String>>) {
+async fn serve(mut stream: DuplexStream, answer: &(impl Fn(&str, usize) -> MockAnswer + ?Sized), log: &Mutex<Vec<String>>) {
     let mut head = Vec::new();
     loop {
         while !head.ends_with(b"\r\n\r\n") {
@@ -83,38 +83,38 @@ async fn serve(mut stream: DuplexStream, answer: &(impl Fn(&str, usize) -> Answe
         let count = log.lock().unwrap().iter().filter(|known| **known == line).count();
         log.lock().unwrap().push(line.clone());
         match answer(line.split(' ').nth(1).unwrap(), count) {
-            Answer::Whole(code, headers, body) => {
+            MockAnswer::Whole(code, headers, body) => {
                 let text = format!("HTTP/1.1 {code} x\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len());
                 stream.write_all(text.as_bytes()).await.unwrap();
             }
-            Answer::Open(lines) => {
+            MockAnswer::Open(lines) => {
                 stream.write_all(format!("HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{lines}").as_bytes()).await.unwrap();
                 std::future::pending::<()>().await;
             }
-            Answer::Last(body) => {
+            MockAnswer::Last(body) => {
                 let text = format!("HTTP/1.1 200 x\r\ncontent-length: {}\r\n\r\n{body}", body.len());
                 stream.write_all(text.as_bytes()).await.unwrap();
                 return;
             }
-            Answer::Slow => {
+            MockAnswer::Slow => {
                 stream.write_all(b"HTTP/1.1 200 x\r\ncontent-length: 1000000\r\n\r\n").await.unwrap();
                 while stream.write_all(b" ").await.is_ok() {
                     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 }
                 return;
             }
-            Answer::Never => std::future::pending().await,
-            Answer::Lost => return,
+            MockAnswer::Never => std::future::pending().await,
+            MockAnswer::Lost => return,
         }
     }
 }
 
 /// The documents of a server whose resources are pods, Secrets and Leases.
-pub(crate) fn discovery(path: &str) -> Option<Answer> {
+pub(crate) fn discovery(path: &str) -> Option<MockAnswer> {
     let resource = |name: &str, kind: &str| {
         format!(r#"{{"name":"{name}","singularName":"","namespaced":true,"kind":"{kind}","verbs":["list","watch"]}}"#)
     };
-    Some(Answer::json(match path {
+    Some(MockAnswer::json(match path {
         "/api" => r#"{"kind":"APIVersions","versions":["v1"]}"#.to_owned(),
         "/apis" => r#"{"kind":"APIGroupList","groups":[{"name":"coordination.k8s.io","preferredVersion":{"version":"v1"},"versions":[{"version":"v1"}]}]}"#.to_owned(),
         "/api/v1" => format!(r#"{{"resources":[{},{}]}}"#, resource("pods", "Pod"), resource("secrets", "Secret")),

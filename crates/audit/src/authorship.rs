@@ -25,7 +25,7 @@ pub enum Authorship {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Unexplained {
-    /// The log holds the requests that make such changes, those before and after it too, and none for this one: it was written past the API server.
+    /// The log holds the requests that make such changes, those before and after it too, and none for this one: it was written directly to etcd.
     NoRequest,
     /// The same of several changes in a row: more likely a part of the log is missing.
     NoRequests,
@@ -36,14 +36,14 @@ pub enum Unexplained {
 }
 
 impl Unexplained {
-    /// Whether the change was more likely written past the API server than left out of the log.
+    /// Whether the change was more likely written directly to etcd than left out of the log.
     pub fn is_bypass(self) -> bool {
         self != Self::NoRequests
     }
 }
 
 impl Authorship {
-    /// The request, where there is one; of several of one user the earliest.
+    /// The request, if there is one; if one user made several, the earliest.
     pub fn request(&self) -> Option<&Arc<Request>> {
         match self {
             Self::Exact(request) => Some(request),
@@ -92,10 +92,10 @@ impl Authors {
 
     /// Returns by how much the clocks of the API servers that wrote the log differ at least, in seconds; 0 where nothing shows that they do.
     pub fn clocks_differ(&self) -> f64 {
-        const SECOND: f64 = 1e6;
+        const MICROS_PER_SECOND: f64 = 1e6;
         #[expect(clippy::cast_precision_loss, reason = "microseconds of a clock's error")]
         let skew = self.skew as f64;
-        skew / SECOND
+        skew / MICROS_PER_SECOND
     }
 
     /// Returns the stretches of revisions, both ends included, in which the log lacks requests that it holds elsewhere.

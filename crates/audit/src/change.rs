@@ -35,7 +35,7 @@ pub struct ChangeFacts {
     pub group: Box<str>,
     /// The resource of the key.
     pub resource: Box<str>,
-    /// The namespace of the key; empty where there is none.
+    /// The namespace of the key; empty if there is none.
     pub namespace: Box<str>,
     /// The name of the key.
     pub name: Box<str>,

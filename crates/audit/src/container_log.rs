@@ -12,12 +12,12 @@ use serde::de::IgnoredAny;
 use crate::splitter::{LONGEST_RECORD, Piece, Splitter, is_of_event};
 
 /// The streams of a container. Lines without a stream are of the last.
-pub(crate) const STREAMS: [&str; 2] = ["stdout", "stderr"];
+pub(crate) const STREAM_NAMES: [&str; 2] = ["stdout", "stderr"];
 
 /// What a runtime wrote of a line of the program, all or a part of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LinePart<'l> {
-    /// The place of its stream among [`STREAMS`].
+    /// The place of its stream among [`STREAM_NAMES`].
     pub(crate) stream: usize,
     /// Whether more of the line follows.
     pub(crate) goes_on: bool,
@@ -25,7 +25,7 @@ pub(crate) struct LinePart<'l> {
     pub(crate) content: Cow<'l, [u8]>,
 }
 
-/// Reads a line of a container's log; `None` where it is none.
+/// Reads a line of a container's log; `None` if it is not one.
 pub(crate) fn part(line: &[u8]) -> Option<LinePart<'_>> {
     match line.first()? {
         b'{' => of_json(line),
@@ -50,7 +50,7 @@ fn of_cri(line: &[u8]) -> Option<LinePart<'_>> {
 }
 
 fn stream_of(name: &[u8]) -> Option<usize> {
-    STREAMS.iter().position(|stream| stream.as_bytes() == name)
+    STREAM_NAMES.iter().position(|stream| stream.as_bytes() == name)
 }
 
 /// A line of Docker's driver `json-file`. Other programs wrap lines in the same members and more, and without their line ends.
@@ -107,9 +107,9 @@ fn bytes(text: Cow<'_, str>, end: usize) -> Cow<'_, [u8]> {
 
 /// Whether a text is the log of a container, by its first lines: a header of `tail` or a line of another program may come first.
 pub(crate) fn begins_so(beginning: &[u8]) -> bool {
-    const LINES: usize = 20;
+    const MAX_PROBED_LINES: usize = 20;
     let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
-    beginning.split(|&byte| byte == b'\n').take(LINES).any(|line| part(line).is_some())
+    beginning.split(|&byte| byte == b'\n').take(MAX_PROBED_LINES).any(|line| part(line).is_some())
 }
 
 /// Takes the log of a container apart, and splits what each of its streams says into records.
@@ -120,7 +120,7 @@ pub(crate) struct ContainerLog {
     /// Whether the rest of that line is skipped, as it is too long.
     skips: bool,
     line: u64,
-    streams: [Stream; STREAMS.len() + 1],
+    streams: [Stream; STREAM_NAMES.len() + 1],
 }
 
 /// What a stream says.
@@ -185,7 +185,7 @@ impl ContainerLog {
         let found = part(line);
         let (stream, goes_on, content) = match &found {
             Some(LinePart { stream, goes_on, content }) => (*stream, *goes_on, &content[..]),
-            None => (STREAMS.len(), false, line),
+            None => (STREAM_NAMES.len(), false, line),
         };
         self.streams[stream].take(self.line, content, goes_on, take);
     }
@@ -234,15 +234,15 @@ mod tests {
 
     #[test]
     fn pieces_are_joined_of_each_stream_apart() {
-        const TIME: &str = "2026-11-24T18:37:19.698533123Z";
+        const SAMPLE_TIME: &str = "2026-11-24T18:37:19.698533123Z";
         let cri = format!(
-            "{TIME} stdout F {{\"a\":1}}\n{TIME} stdout P {{\"b\":\"x\n{TIME} stderr P I1124 \n{TIME} stdout P:tag y\n\n{TIME} stderr F started\n{TIME} stdout F z\"}}\r\n"
+            "{SAMPLE_TIME} stdout F {{\"a\":1}}\n{SAMPLE_TIME} stdout P {{\"b\":\"x\n{SAMPLE_TIME} stderr P I1124 \n{SAMPLE_TIME} stdout P:tag y\n\n{SAMPLE_TIME} stderr F started\n{SAMPLE_TIME} stdout F z\"}}\r\n"
         );
         let wanted = ["1:{\"a\":1}", "3!has text that is not JSON", "2:{\"b\":\"xyz\"}"];
         for size in [1, 7, 40, 4096] {
             assert_eq!(split(&cri, size), wanted, "in pieces of {size}");
         }
-        let docker = |log: &str| format!("{}\n", serde_json::json!({"log": log, "stream": "stdout", "time": TIME}));
+        let docker = |log: &str| format!("{}\n", serde_json::json!({"log": log, "stream": "stdout", "time": SAMPLE_TIME}));
         let tagged =
             |log: &str, tag: &str| format!("{}\n", serde_json::json!({"log": log, "stream": "stdout", "logtag": tag, "kubernetes": {}}));
         for text in [

@@ -10,11 +10,11 @@ use crate::request::{Level, Request, Verb, revision};
 /// What a request did to one object, or showed of it.
 #[derive(Clone, Debug)]
 pub struct RequestEffect {
-    /// The namespace; empty where there is none.
+    /// The namespace; empty if there is none.
     pub namespace: Box<str>,
     /// The name; empty for a collection.
     pub name: Box<str>,
-    /// The revision of the object after it; of a deletion, the revision of the deletion. `None` where the log does not say.
+    /// The revision of the object after it; for a deletion, the deletion's own revision. `None` if the log does not say.
     pub revision: Option<i64>,
     /// What was done.
     pub made: Made,

@@ -16,10 +16,10 @@ pub struct Names {
 }
 
 /// Longer texts are cut: a user agent is written by its client.
-const LONGEST: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 
 /// With more texts than these, those that no request holds any more are forgotten: names of namespaces and users come and go in a long log.
-const MOST: usize = 16_384;
+const MAX_TEXTS_HELD: usize = 16_384;
 
 impl Names {
     /// The same for a reader whose requests keep their bodies.
@@ -34,12 +34,12 @@ impl Names {
 
     /// Returns the one copy of a text.
     pub fn of(&mut self, text: &str) -> Arc<str> {
-        let end = (0..=LONGEST.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or_default();
+        let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or_default();
         let text = &text[..end];
         if let Some(known) = self.known.get(text) {
             return Arc::clone(known);
         }
-        if self.known.len() >= self.most_now.max(MOST) {
+        if self.known.len() >= self.most_now.max(MAX_TEXTS_HELD) {
             self.known.retain(|name| Arc::strong_count(name) > 1);
             self.most_now = self.known.len() * 2;
         }
@@ -57,8 +57,8 @@ mod tests {
     fn texts_that_nobody_holds_are_forgotten() {
         let mut names = Names::default();
         let held = names.of("alice");
-        (0..10 * MOST).for_each(|number| drop(names.of(&number.to_string())));
-        assert!(names.known.len() <= MOST, "{}", names.known.len());
+        (0..10 * MAX_TEXTS_HELD).for_each(|number| drop(names.of(&number.to_string())));
+        assert!(names.known.len() <= MAX_TEXTS_HELD, "{}", names.known.len());
         assert!(Arc::ptr_eq(&held, &names.of("alice")));
     }
 
@@ -66,7 +66,7 @@ mod tests {
     fn a_text_is_kept_once_and_never_cut_within_a_letter() {
         let mut names = Names::default();
         assert!(Arc::ptr_eq(&names.of("alice"), &names.of("alice")));
-        assert_eq!(names.of(&"ü".repeat(LONGEST)).len(), LONGEST);
-        assert_eq!(names.of(&format!("x{}", "ü".repeat(LONGEST))).len(), LONGEST - 1);
+        assert_eq!(names.of(&"ü".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
+        assert_eq!(names.of(&format!("x{}", "ü".repeat(MAX_TEXT_BYTES))).len(), MAX_TEXT_BYTES - 1);
     }
 }

@@ -21,21 +21,22 @@ pub enum RequestOutcome {
 }
 
 /// HTTP statuses from here on are refusals and failures.
-const REFUSED: u16 = 400;
+const MIN_REFUSAL_STATUS: u16 = 400;
 
 /// Subresources through which a client talks to a container or a node.
-const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
+const CONNECT_SUBRESOURCES: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
 impl Request {
     /// Returns what became of it, where it cannot have changed an object; `None` where it may have.
     pub fn without_change(&self) -> Option<RequestOutcome> {
-        if self.code >= REFUSED {
+        if self.code >= MIN_REFUSAL_STATUS {
             return Some(RequestOutcome::Refused);
         }
         if self.may_change() {
             return None;
         }
-        let is_read = matches!(self.verb, Verb::Get | Verb::List | Verb::Watch) && !CONNECTIONS.contains(&&*self.target.subresource);
+        let is_read =
+            matches!(self.verb, Verb::Get | Verb::List | Verb::Watch) && !CONNECT_SUBRESOURCES.contains(&&*self.target.subresource);
         Some(match (is_read, self.dry_run) {
             (true, _) => RequestOutcome::Read,
             (false, true) => RequestOutcome::DryRun,

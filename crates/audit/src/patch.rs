@@ -46,7 +46,7 @@ const MOST_COPIED: usize = 3 << 20;
 /// The most values that one JSON patch may look at or move within lists: an operation at the beginning of a long list moves all of it.
 const MOST_STEPS: usize = 50_000_000;
 /// serde_json reads nothing deeper. A deeper value would overflow the stack when it is written or dropped.
-const DEEPEST: usize = 128;
+const MAX_JSON_DEPTH: usize = 128;
 
 /// Lists of strings that are united.
 const UNITED_LISTS: [&str; 2] = ["finalizers", "podCIDRs"];
@@ -201,7 +201,7 @@ fn applied(object: &Value, patch: &Value) -> Option<Value> {
             PatchOperation::Remove(_) | PatchOperation::Test(_) => 0,
         };
         steps += moved_by(operation, &result);
-        if copied > MOST_COPIED || put + operation.path().count() > DEEPEST || steps > MOST_STEPS {
+        if copied > MOST_COPIED || put + operation.path().count() > MAX_JSON_DEPTH || steps > MOST_STEPS {
             return None;
         }
         json_patch::patch(&mut result, std::slice::from_ref(operation)).ok()?;
@@ -267,16 +267,16 @@ mod tests {
     /// Lists as long as a request may be: with a look at each item for each item, this would take hours.
     #[test]
     fn long_lists_are_merged_in_one_pass() {
-        const ITEMS: usize = 100_000;
-        let texts = |from: usize| -> Vec<Value> { (from..from + ITEMS).map(|number| number.to_string().into()).collect() };
-        let named = |from: usize| -> Vec<Value> { (from..from + ITEMS).map(|number| json!({"type": number.to_string()})).collect() };
+        const ITEM_COUNT: usize = 100_000;
+        let texts = |from: usize| -> Vec<Value> { (from..from + ITEM_COUNT).map(|number| number.to_string().into()).collect() };
+        let named = |from: usize| -> Vec<Value> { (from..from + ITEM_COUNT).map(|number| json!({"type": number.to_string()})).collect() };
         let object = json!({"finalizers": texts(0), "conditions": named(0)});
-        let patch = json!({"finalizers": texts(ITEMS / 2), "$deleteFromPrimitiveList/finalizers": texts(2 * ITEMS), "$setElementOrder/finalizers": texts(0),
-            "conditions": named(ITEMS / 2), "$setElementOrder/conditions": named(ITEMS / 2)});
+        let patch = json!({"finalizers": texts(ITEM_COUNT / 2), "$deleteFromPrimitiveList/finalizers": texts(2 * ITEM_COUNT), "$setElementOrder/finalizers": texts(0),
+            "conditions": named(ITEM_COUNT / 2), "$setElementOrder/conditions": named(ITEM_COUNT / 2)});
         let result = patched(&object, &patch, false).unwrap();
         let length = |list: &str| result[list].as_array().unwrap().len();
-        assert_eq!((length("finalizers"), length("conditions")), (ITEMS * 3 / 2, ITEMS * 3 / 2));
-        let gone: Vec<Value> = (0..ITEMS).map(|number| json!({"type": number.to_string(), "$patch": "delete"})).collect();
+        assert_eq!((length("finalizers"), length("conditions")), (ITEM_COUNT * 3 / 2, ITEM_COUNT * 3 / 2));
+        let gone: Vec<Value> = (0..ITEM_COUNT).map(|number| json!({"type": number.to_string(), "$patch": "delete"})).collect();
         assert_eq!(patched(&object, &json!({"conditions": gone}), false).unwrap()["conditions"], json!([]));
         let first = json!({"op": "add", "path": "/finalizers/0", "value": "x"});
         assert!(patched(&object, &json!([first]), false).is_some());

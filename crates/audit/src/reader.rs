@@ -12,10 +12,10 @@ use crate::rows;
 use crate::splitter::{Piece, Splitter, is_of_event};
 
 /// What is read at once.
-const PIECE: usize = 256 << 10;
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Damages that are named one by one.
-const NAMED: usize = 5;
+const MAX_DAMAGES_NAMED: usize = 5;
 
 /// A line that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct FileReport {
     pub span: Option<LogSpan>,
     /// How many lines are not events.
     pub damaged: u64,
-    /// How many of them were events, or parts of one: what they said is lost.
+    /// How many of them were events, or parts of one, whose content is lost.
     pub lost: u64,
     /// How many of the requests asked for a change.
     pub writes: u64,
@@ -110,8 +110,8 @@ impl FileReport {
         }
         let hole = LogSpan { from: from.min(to), to: from.max(to) };
         // More than these are one.
-        const MOST: usize = 1000;
-        let is_full = self.holes.len() >= MOST;
+        const MAX_HOLES_KEPT: usize = 1000;
+        let is_full = self.holes.len() >= MAX_HOLES_KEPT;
         match self.holes.last_mut().filter(|last| is_full || last.to == hole.from) {
             Some(last) => *last = last.and(hole),
             None => self.holes.push(hole),
@@ -122,7 +122,7 @@ impl FileReport {
         self.is_open = true;
         self.damaged += 1;
         self.lost += u64::from(loses);
-        if self.damages.len() < NAMED {
+        if self.damages.len() < MAX_DAMAGES_NAMED {
             self.damages.push(Damage { line, problem });
         }
     }
@@ -154,7 +154,7 @@ impl Reader {
     /// The stream's, with what was read before it.
     pub fn read(&mut self, from: &mut dyn Read, each: &mut dyn FnMut(Request)) -> (FileReport, io::Result<()>) {
         let mut report = FileReport::default();
-        let mut beginning = vec![0; PIECE];
+        let mut beginning = vec![0; PIECE_BYTES];
         let length = match fill(from, &mut beginning) {
             Ok(length) => length,
             Err(error) => return (report, Err(error)),
@@ -197,7 +197,7 @@ impl Reader {
         };
         let ended = loop {
             splitting.feed(&piece, &mut take);
-            if piece.len() < PIECE {
+            if piece.len() < PIECE_BYTES {
                 break Ok(());
             }
             match fill(from, &mut piece) {
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use crate::request::Verb;
 
-    const EVENT: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"a-1","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments/web/scale?fieldManager=hand","verb":"patch","user":{"username":"root"},"impersonatedUser":{"username":"alice"},"sourceIPs":["10.0.0.1","10.0.0.2"],"userAgent":"kubectl/v1.37.2 (linux/amd64)","objectRef":{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","subresource":"scale"},"responseStatus":{"metadata":{},"code":200},"requestObject":{"spec":{"replicas":3}},"responseObject":{"kind":"Scale","metadata":{"name":"web","uid":"u-1","resourceVersion":"396"}},"requestReceivedTimestamp":"2026-11-24T18:37:19.698533Z","stageTimestamp":"2026-11-24T18:37:19.703509Z"}"#;
+    const SAMPLE_EVENT: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"a-1","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments/web/scale?fieldManager=hand","verb":"patch","user":{"username":"root"},"impersonatedUser":{"username":"alice"},"sourceIPs":["10.0.0.1","10.0.0.2"],"userAgent":"kubectl/v1.37.2 (linux/amd64)","objectRef":{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","subresource":"scale"},"responseStatus":{"metadata":{},"code":200},"requestObject":{"spec":{"replicas":3}},"responseObject":{"kind":"Scale","metadata":{"name":"web","uid":"u-1","resourceVersion":"396"}},"requestReceivedTimestamp":"2026-11-24T18:37:19.698533Z","stageTimestamp":"2026-11-24T18:37:19.703509Z"}"#;
 
     fn read(text: &str) -> (FileReport, Vec<Request>) {
         let mut requests = Vec::new();
@@ -282,7 +282,7 @@ mod tests {
 
     /// The event as a row of Azure's tables; objects as they are, or as text.
     fn row(objects_are_text: bool) -> Vec<(&'static str, serde_json::Value)> {
-        let event: serde_json::Value = serde_json::from_str(EVENT).unwrap();
+        let event: serde_json::Value = serde_json::from_str(SAMPLE_EVENT).unwrap();
         let columns = [
             ("AuditId", "auditID"),
             ("Level", "level"),
@@ -316,20 +316,20 @@ mod tests {
 
     #[test]
     fn an_event_is_the_same_in_every_form() {
-        let text = serde_json::to_string(EVENT).unwrap();
-        let parsed: serde_json::Value = serde_json::from_str(EVENT).unwrap();
-        let quoted = format!("\"{}\"", EVENT.replace('"', "\"\""));
+        let text = serde_json::to_string(SAMPLE_EVENT).unwrap();
+        let parsed: serde_json::Value = serde_json::from_str(SAMPLE_EVENT).unwrap();
+        let quoted = format!("\"{}\"", SAMPLE_EVENT.replace('"', "\"\""));
         let object = |row: Vec<(&str, serde_json::Value)>| {
             serde_json::Value::Object(row.into_iter().map(|(column, cell)| (column.to_owned(), cell)).collect()).to_string()
         };
         let (header, cells): (Vec<&str>, Vec<String>) =
             row(true).into_iter().map(|(column, cell)| (column, format!("\"{}\"", cell.as_str().unwrap().replace('"', "\"\"")))).unzip();
         for wrapped in [
-            EVENT.to_owned(),
-            EVENT.replace("audit.k8s.io/v1", "audit.k8s.io/v1beta1"),
-            format!("\u{feff}{{\"kind\":\"EventList\",\"items\":[{EVENT}]}}\n"),
-            format!("[\n  {EVENT}\n]"),
-            format!("2026-11-24T18:37:19.000Z {EVENT}\n"),
+            SAMPLE_EVENT.to_owned(),
+            SAMPLE_EVENT.replace("audit.k8s.io/v1", "audit.k8s.io/v1beta1"),
+            format!("\u{feff}{{\"kind\":\"EventList\",\"items\":[{SAMPLE_EVENT}]}}\n"),
+            format!("[\n  {SAMPLE_EVENT}\n]"),
+            format!("2026-11-24T18:37:19.000Z {SAMPLE_EVENT}\n"),
             format!("{{\"events\":[{{\"logStreamName\":\"kube-apiserver-audit-0\",\"message\":{text}}}]}}"),
             format!("{{\"messageType\":\"DATA_MESSAGE\",\"logEvents\":[{{\"id\":\"1\",\"message\":{text}}}]}}"),
             format!("{{\"results\":[[{{\"field\":\"@message\",\"value\":{text}}}]]}}"),
@@ -341,31 +341,32 @@ mod tests {
             format!("{}\n{}\n", header.join(","), cells.join(",")),
             queried(&row(false)),
             queried(&row(true)),
-            queried(&[("Category", json!("kube-audit")), ("log_s", json!(EVENT))]),
+            queried(&[("Category", json!("kube-audit")), ("log_s", json!(SAMPLE_EVENT))]),
             // Items of an EventList that were taken out of it.
-            EVENT.replace("\"apiVersion\":\"audit.k8s.io/v1\",", ""),
+            SAMPLE_EVENT.replace("\"apiVersion\":\"audit.k8s.io/v1\",", ""),
             format!("{{\"labels\":{{\"job\":\"audit\"}},\"line\":{text},\"timestamp\":\"2026-11-24T18:37:19Z\"}}"),
-            json!({"status": "success", "data": {"resultType": "streams", "result": [{"stream": {}, "values": [["1", EVENT]]}]}})
+            json!({"status": "success", "data": {"resultType": "streams", "result": [{"stream": {}, "values": [["1", SAMPLE_EVENT]]}]}})
                 .to_string(),
             json!({"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "0", "_source": {"kubernetes": {"audit": parsed}}}]}})
                 .to_string(),
-            json!({"responses": [{"hits": {"hits": [{"_source": {"message": EVENT, "kubernetes": {"audit": parsed}}}]}}]}).to_string(),
+            json!({"responses": [{"hits": {"hits": [{"_source": {"message": SAMPLE_EVENT, "kubernetes": {"audit": parsed}}}]}}]})
+                .to_string(),
             json!({"rawResponse": {"hits": {"hits": [{"_source": parsed}]}}}).to_string(),
-            json!({"_index": "a", "_source": {"event": {"original": EVENT}}}).to_string(),
-            json!({"preview": false, "result": {"_raw": EVENT, "_time": "1"}}).to_string(),
-            json!({"results": [{"_raw": EVENT}]}).to_string(),
+            json!({"_index": "a", "_source": {"event": {"original": SAMPLE_EVENT}}}).to_string(),
+            json!({"preview": false, "result": {"_raw": SAMPLE_EVENT, "_time": "1"}}).to_string(),
+            json!({"results": [{"_raw": SAMPLE_EVENT}]}).to_string(),
             json!({"time": 1, "sourcetype": "kube:audit", "event": parsed}).to_string(),
             format!("\"_raw\"\n{quoted}\n"),
             format!("\"_time\",\"_raw\"\n1,{quoted}\n"),
             format!("Date,labels,Line\n1,x,{quoted}\n"),
-            format!("2026-11-24T18:37:19.698533123Z stdout F {EVENT}\n"),
+            format!("2026-11-24T18:37:19.698533123Z stdout F {SAMPLE_EVENT}\n"),
             format!(
                 "2026-11-24T18:37:19.1Z stdout P {}\n2026-11-24T18:37:19.1Z stderr F \n2026-11-24T18:37:19.1Z stdout F {}\n",
-                &EVENT[..300],
-                &EVENT[300..]
+                &SAMPLE_EVENT[..300],
+                &SAMPLE_EVENT[300..]
             ),
-            json!({"line": format!("2026-11-24T18:37:19.698533123Z stdout F {EVENT}")}).to_string(),
-            format!("{}\n", json!({"log": format!("{EVENT}\n"), "stream": "stdout", "time": "2026-11-24T18:37:19Z"})),
+            json!({"line": format!("2026-11-24T18:37:19.698533123Z stdout F {SAMPLE_EVENT}")}).to_string(),
+            format!("{}\n", json!({"log": format!("{SAMPLE_EVENT}\n"), "stream": "stdout", "time": "2026-11-24T18:37:19Z"})),
         ] {
             let request = only(&wrapped);
             let target = &request.target;
@@ -403,8 +404,8 @@ mod tests {
     #[test]
     fn what_changed_nothing_never_counts() {
         let changed = |from: &str, to: &str| {
-            assert!(EVENT.contains(from), "{from}");
-            only(&EVENT.replace(from, to)).may_change()
+            assert!(SAMPLE_EVENT.contains(from), "{from}");
+            only(&SAMPLE_EVENT.replace(from, to)).may_change()
         };
         assert!(changed("alice", "bob"));
         for (from, to) in [
@@ -418,13 +419,13 @@ mod tests {
         ] {
             assert!(!changed(from, to), "{to}");
         }
-        let (report, requests) = read(&EVENT.replace("ResponseComplete", "RequestReceived"));
+        let (report, requests) = read(&SAMPLE_EVENT.replace("ResponseComplete", "RequestReceived"));
         assert_eq!((report.others, requests.len()), (1, 0));
     }
 
     #[test]
     fn damage_is_named_by_its_line() {
-        let text = format!("{EVENT}\n{}\n{EVENT}\n{{\"a\":1}}\nnot an event\n", &EVENT[..200]);
+        let text = format!("{SAMPLE_EVENT}\n{}\n{SAMPLE_EVENT}\n{{\"a\":1}}\nnot an event\n", &SAMPLE_EVENT[..200]);
         let (report, requests) = read(&text);
         assert_eq!((requests.len(), report.damaged), (2, 3));
         let lines: Vec<(u64, &str)> = report.damages.iter().map(|damage| (damage.line, damage.problem.as_str())).collect();
@@ -441,19 +442,19 @@ mod tests {
     #[test]
     fn what_the_journal_leaves_out_is_lost() {
         let line = |message: serde_json::Value| json!({"_SYSTEMD_UNIT": "kube-apiserver.service", "MESSAGE": message}).to_string();
-        let (report, requests) = read(&format!("{}\n{}\n", line(json!(EVENT)), line(serde_json::Value::Null)));
+        let (report, requests) = read(&format!("{}\n{}\n", line(json!(SAMPLE_EVENT)), line(serde_json::Value::Null)));
         assert_eq!((requests.len(), report.damaged, report.lost), (1, 1, 1));
         assert!(report.damages[0].problem.contains("--all"), "{report:?}");
     }
 
     #[test]
     fn a_body_that_is_left_out_is_not_read() {
-        let text = EVENT.replace(
+        let text = SAMPLE_EVENT.replace(
             r#"{"kind":"Scale","metadata":{"name":"web","uid":"u-1","resourceVersion":"396"}}"#,
             "\"skipped-too-big-size-object\"",
         );
         assert_eq!(only(&text).names_revision, None);
-        let of_collection = EVENT.replace("\"verb\":\"patch\"", "\"verb\":\"deletecollection\"").replace(
+        let of_collection = SAMPLE_EVENT.replace("\"verb\":\"patch\"", "\"verb\":\"deletecollection\"").replace(
             r#"{"kind":"Scale","metadata":{"name":"web","uid":"u-1","resourceVersion":"396"}}"#,
             r#"{"kind":"PodList","metadata":{"resourceVersion":"400"},"items":[{"metadata":{"name":"web-0"}}]}"#,
         );

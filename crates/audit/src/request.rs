@@ -30,9 +30,9 @@ pub enum Verb {
 impl Verb {
     /// Reads the audit log's word.
     pub fn parse(word: &str) -> Self {
-        const WORDS: [Verb; 8] =
+        const VERB_WORDS: [Verb; 8] =
             [Verb::Create, Verb::Update, Verb::Patch, Verb::Delete, Verb::DeleteCollection, Verb::Get, Verb::List, Verb::Watch];
-        WORDS.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(word)).unwrap_or(Self::Other)
+        VERB_WORDS.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(word)).unwrap_or(Self::Other)
     }
 
     /// The audit log's word.
@@ -75,7 +75,7 @@ pub struct RequestTarget {
     pub group: Arc<str>,
     /// The resource, such as `pods`.
     pub resource: Arc<str>,
-    /// The namespace; empty where there is none, and for namespaces themselves.
+    /// The namespace; empty if there is none, and for namespaces themselves.
     pub namespace: Arc<str>,
     /// The object's name; empty for a collection, and for a creation whose name the API server made and the log does not hold.
     pub name: Box<str>,
@@ -121,7 +121,7 @@ pub struct Request {
     pub completed: Timestamp,
     /// How far these times may be off, where the log does not hold both.
     pub doubt: SignedDuration,
-    /// Whether its answer has begun and not ended, as of a watch that goes on; `completed` is when it began.
+    /// Whether its answer has begun and not ended, as of a watch that continues; `completed` is when it began.
     pub is_open: bool,
     /// The HTTP status; 0 where the log only says that it succeeded.
     pub code: u16,
@@ -154,7 +154,7 @@ pub struct Request {
 const WITHOUT_EFFECT: [&str; 6] = ["token", "exec", "attach", "portforward", "proxy", "log"];
 
 /// Resources that are questions: what is created is never stored.
-const QUESTIONS: [&str; 6] = [
+const UNSTORED_RESOURCES: [&str; 6] = [
     "tokenreviews",
     "subjectaccessreviews",
     "selfsubjectaccessreviews",
@@ -175,7 +175,7 @@ impl Request {
             && self.succeeded()
             && !self.dry_run
             && !WITHOUT_EFFECT.contains(&&*self.target.subresource)
-            && !QUESTIONS.contains(&&*self.target.resource)
+            && !UNSTORED_RESOURCES.contains(&&*self.target.resource)
     }
 
     /// The earliest and the latest moment at which it can have changed something, in microseconds.

@@ -4,11 +4,11 @@ use std::io::{self, BufRead, Read as _};
 
 use serde::de::IgnoredAny;
 
-use crate::container_log::{STREAMS, begins_so, part};
+use crate::container_log::{STREAM_NAMES, begins_so, part};
 use crate::splitter::LONGEST_RECORD;
 
-/// Among so many lines at the beginning of the next file the rest is looked for; those of another stream may come in between.
-const LINES: u64 = 10_000;
+/// Among this many lines at the beginning of the next file the rest is looked for; those of another stream may come in between.
+const MAX_JOIN_LINES: u64 = 10_000;
 
 /// Follows a container's log to its end, to know of which lines the rest is missing. Of other logs it keeps nothing.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct UnfinishedLines {
     /// The beginning of the line that is not read to its end.
     begun: Vec<u8>,
     /// The pieces of the line of each stream whose last has not come.
-    pieces: [Vec<u8>; STREAMS.len()],
+    pieces: [Vec<u8>; STREAM_NAMES.len()],
 }
 
 impl UnfinishedLines {
@@ -70,10 +70,10 @@ impl UnfinishedLines {
         if self.is_within_a_line() {
             self.end_line();
         }
-        let mut open: [Option<Vec<u8>>; STREAMS.len()] =
+        let mut open: [Option<Vec<u8>>; STREAM_NAMES.len()] =
             std::mem::take(&mut self.pieces).map(|pieces| Some(pieces).filter(|pieces| !pieces.is_empty()));
-        let (mut found, mut kept): ([Vec<(u64, Vec<u8>)>; STREAMS.len()], Vec<_>) = Default::default();
-        for number in 1..=LINES {
+        let (mut found, mut kept): ([Vec<(u64, Vec<u8>)>; STREAM_NAMES.len()], Vec<_>) = Default::default();
+        for number in 1..=MAX_JOIN_LINES {
             if open.iter().all(Option::is_none) {
                 break;
             }
@@ -109,7 +109,7 @@ impl UnfinishedLines {
 mod tests {
     use super::*;
 
-    const TIME: &str = "2026-11-24T18:37:19.698533123Z";
+    const SAMPLE_TIME: &str = "2026-11-24T18:37:19.698533123Z";
 
     fn rest(first: &str, next: &str) -> Vec<(u64, String)> {
         let mut lines = UnfinishedLines::default();
@@ -120,22 +120,24 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_line_is_found_in_the_next_file() {
-        let first = format!("{TIME} stdout F {{\"a\":1}}\n{TIME} stdout P {{\"b\":\n");
-        let next = format!("{TIME} stderr F I1124 started\n{TIME} stdout P 2\n{TIME} stdout F 3}}\n{TIME} stdout F {{\"c\":4}}\n");
-        assert_eq!(rest(&first, &next), [(2, format!("{TIME} stdout P 2")), (3, format!("{TIME} stdout F 3}}"))]);
+        let first = format!("{SAMPLE_TIME} stdout F {{\"a\":1}}\n{SAMPLE_TIME} stdout P {{\"b\":\n");
+        let next = format!(
+            "{SAMPLE_TIME} stderr F I1124 started\n{SAMPLE_TIME} stdout P 2\n{SAMPLE_TIME} stdout F 3}}\n{SAMPLE_TIME} stdout F {{\"c\":4}}\n"
+        );
+        assert_eq!(rest(&first, &next), [(2, format!("{SAMPLE_TIME} stdout P 2")), (3, format!("{SAMPLE_TIME} stdout F 3}}"))]);
         assert_eq!(rest(first.trim_end(), &next).len(), 2, "the last line may lack its end");
     }
 
     #[test]
     fn what_does_not_fit_stays_where_it_is() {
-        let open = format!("{TIME} stdout P {{\"b\":\n");
+        let open = format!("{SAMPLE_TIME} stdout P {{\"b\":\n");
         for (first, next) in [
             // A file between them is missing.
-            (open.clone(), format!("{TIME} stdout F {{\"c\":4}}\n")),
-            (open.clone(), format!("{TIME} stdout P 2\n")),
+            (open.clone(), format!("{SAMPLE_TIME} stdout F {{\"c\":4}}\n")),
+            (open.clone(), format!("{SAMPLE_TIME} stdout P 2\n")),
             (open.clone(), String::new()),
-            (format!("{TIME} stdout F {{\"b\":2}}\n"), format!("{TIME} stdout F 3}}\n")),
-            ("{\"b\":\n".to_owned(), format!("{TIME} stdout F 3}}\n")),
+            (format!("{SAMPLE_TIME} stdout F {{\"b\":2}}\n"), format!("{SAMPLE_TIME} stdout F 3}}\n")),
+            ("{\"b\":\n".to_owned(), format!("{SAMPLE_TIME} stdout F 3}}\n")),
         ] {
             assert_eq!(rest(&first, &next), [], "{first}{next}");
         }

@@ -7,20 +7,20 @@ use memchr::{memchr3, memmem};
 
 /// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries and of Splunk's, `tables` and
 /// their rows of Azure's, `values` of Loki's streams, `responses` of Elasticsearch, `value`, `records` and `entries` of other exports.
-const LISTS: [&[u8]; 11] =
-    [b"items", b"events", b"logEvents", b"results", b"tables", ROWS, b"values", b"responses", b"value", b"records", b"entries"];
+const RECORD_LISTS: [&[u8]; 11] =
+    [b"items", b"events", b"logEvents", b"results", b"tables", ROW_LIST, b"values", b"responses", b"value", b"records", b"entries"];
 
 /// Lists that lie in a member of the document: of an answer of Elasticsearch, and of Loki.
 const LISTS_WITHIN: [(&[u8], &[u8]); 2] = [(b"hits", b"hits"), (b"data", b"result")];
 
 /// The list whose records have no names: what stands before it has those of their columns.
-const ROWS: &[u8] = b"rows";
+const ROW_LIST: &[u8] = b"rows";
 
 /// The longest record that is read, in bytes: API servers take requests of 3 MiB, but answers may be longer.
 pub const LONGEST_RECORD: usize = 64 << 20;
 
 /// Lists within as many lists are records.
-const DEEPEST: usize = 3;
+const MAX_LIST_DEPTH: usize = 3;
 
 /// What the splitter found.
 #[derive(Debug, PartialEq)]
@@ -42,14 +42,15 @@ pub(crate) enum Piece<'b> {
 
 /// Whether bytes are of an event, whole or in part: what stands only in events, and in what exports make of them.
 pub(crate) fn is_of_event(bytes: &[u8]) -> bool {
-    const MARKS: [&[u8]; 6] = [b"auditID", b"AuditId", b"audit.k8s.io/v1", b"requestReceivedTimestamp", b"stageTimestamp", b"protoPayload"];
-    MARKS.iter().any(|mark| memmem::find(bytes, mark).is_some())
+    const EVENT_MARKS: [&[u8]; 6] =
+        [b"auditID", b"AuditId", b"audit.k8s.io/v1", b"requestReceivedTimestamp", b"stageTimestamp", b"protoPayload"];
+    EVENT_MARKS.iter().any(|mark| memmem::find(bytes, mark).is_some())
 }
 
 /// Whether text outside of documents has the name of a member that only events have.
 fn is_rest_of_event(bytes: &[u8]) -> bool {
-    const NAMES: [&[u8]; 2] = [b"requestReceivedTimestamp\":", b"stageTimestamp\":"];
-    NAMES.iter().any(|name| memmem::find(bytes, name).is_some())
+    const LATE_EVENT_MEMBERS: [&[u8]; 2] = [b"requestReceivedTimestamp\":", b"stageTimestamp\":"];
+    LATE_EVENT_MEMBERS.iter().any(|name| memmem::find(bytes, name).is_some())
 }
 
 /// Whether what looks like an object is the labels of a stream, which `logcli` writes before each line: `{job="audit"}`.
@@ -288,7 +289,7 @@ impl Splitter {
             b':' if is_outermost || self.is_within() => self.is_name = true,
             b'[' if self.is_name && self.wraps() => {
                 let (from, to) = self.last_string;
-                if &self.buffer[from..to] == ROWS {
+                if &self.buffer[from..to] == ROW_LIST {
                     take(Piece::Heading(&self.buffer[..from - 1]));
                 }
                 self.around.extend(self.open.drain(..).map(|_| Around::Object));
@@ -351,9 +352,9 @@ impl Splitter {
     /// Whether the last name is that of a list that wraps records.
     fn wraps(&self) -> bool {
         let lists = self.around.iter().filter(|around| **around == Around::List).count();
-        let Some(name) = self.name().filter(|_| lists < DEEPEST) else { return false };
+        let Some(name) = self.name().filter(|_| lists < MAX_LIST_DEPTH) else { return false };
         match self.open[..] {
-            [true] => LISTS.contains(&name),
+            [true] => RECORD_LISTS.contains(&name),
             _ => self.is_within() && self.list_within == Some(name),
         }
     }

@@ -25,7 +25,7 @@ pub const DEFAULT_PREFIX: &str = "/registry";
 pub(crate) const OPENSHIFT_PREFIX: &str = "/kubernetes.io";
 
 /// Where custom kinds are defined, below the prefix.
-pub const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
+pub const CRD_PATH: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
 /// Kubernetes' own kinds.
 static BUILT_IN: LazyLock<Kinds> = LazyLock::new(Kinds::builtin);
@@ -65,7 +65,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Returns the cluster that a source holds, of which nothing is read yet: [`Cluster::announce`] says what will be, [`Cluster::begin`] begins.
+    /// Returns the cluster that a source holds. Nothing is read yet: [`Cluster::announce`] says what will be read, [`Cluster::begin`] begins.
     pub fn new(source: Box<dyn Source>, options: Options) -> Self {
         let prefix = options.prefix.as_deref().map(ketcd_kube::normalize_prefix);
         let decoder = match &prefix {
@@ -92,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// Looks at the revision that is the newest now, so that everything is read of one revision while a live etcd goes on.
+    /// Looks at the revision that is the newest now, so that everything is read at one revision while a live etcd changes.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -120,7 +120,7 @@ impl Cluster {
         self.options.notices.note(&notice);
     }
 
-    /// Returns how many values could not be decoded so far, of those that are shown.
+    /// Returns how many of the values shown so far could not be decoded.
     pub fn not_decoded(&self) -> usize {
         self.problems.not_decoded()
     }
@@ -133,7 +133,7 @@ impl Cluster {
         self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty() || self.audit.has_lost_events()
     }
 
-    /// Returns what a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.
+    /// Returns what a key names, as a person would type it: `pod/lab/ubuntu`; the key itself if it is not an object's.
     ///
     /// # Errors
     /// The kinds cannot be read.
@@ -200,7 +200,7 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read, or the user may not read them.
     pub async fn definitions(&self, at: At) -> Result<Vec<KeyValue>> {
-        let keys = KeyRange::prefix(format!("{}/{DEFINITIONS}/", self.prefix().await?));
+        let keys = KeyRange::prefix(format!("{}/{CRD_PATH}/", self.prefix().await?));
         Ok(self.source.range(keys, at, Want::Values).await?.entries.try_collect().await?)
     }
 
@@ -276,7 +276,7 @@ impl Cluster {
         if self.options.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
     }
 
-    /// The error of a kind that is none of Kubernetes' own, where the definitions of others may not be read.
+    /// The error for a kind that is not built in, if the user may not read the definitions of others.
     pub fn undefined(&self, word: &str) -> Option<Error> {
         let refusal = self.refused.definitions.get()?.clone();
         Some(Error::Undefined { word: word.to_owned(), refusal })

@@ -114,7 +114,7 @@ pub fn count() -> usize {
 }
 
 /// The stack of a thread that evaluates pods, in bytes: expressions in objects may nest deeply.
-const STACK: usize = 8 << 20;
+const EVALUATION_STACK_BYTES: usize = 8 << 20;
 
 /// Makes something of each of `items`, in their order. Each worker has a thread of its own and takes the next item when it is done with one, so that
 /// items may differ in size.
@@ -128,7 +128,7 @@ pub fn in_order_by<T: Sync, R: Send, W: Send>(workers: &mut [W], items: &[T], ma
         [alone] => work(alone),
         workers => thread::scope(|scope| {
             let work = &work;
-            let start = |worker| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(worker));
+            let start = |worker| thread::Builder::new().stack_size(EVALUATION_STACK_BYTES).spawn_scoped(scope, move || work(worker));
             let threads: Vec<_> = workers.iter_mut().map(|worker| start(worker).expect("the system starts threads")).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         }),

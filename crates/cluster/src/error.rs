@@ -141,7 +141,7 @@ impl fmt::Display for Nothing {
             Self::InEither { namespace, states: [before, after] } => {
                 write!(f, "nothing found in namespace {namespace:?}, neither in {before} nor in {after}")
             }
-            Self::Selected { .. } => f.write_str("nothing found: no object of those named fits the selectors"),
+            Self::Selected { .. } => f.write_str("nothing found: none of the named objects matches the selectors"),
             Self::PodsOfKind { kind, namespace: Some(namespace) } => write!(f, "no {kind} owns pods in namespace {namespace:?}"),
             Self::PodsOfKind { kind, namespace: None } => write!(f, "no {kind} owns pods"),
             Self::OwnedPods { owner, namespace: Some(namespace) } => write!(f, "{owner} owns no pods in namespace {namespace:?}"),

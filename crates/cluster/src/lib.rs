@@ -13,7 +13,7 @@ mod reading;
 mod selection;
 mod since;
 
-pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
+pub use cluster::{CRD_PATH, Cluster, DEFAULT_PREFIX, built_in};
 pub use error::{DeniedKeys, Error, Nothing, Result};
 pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};
 pub use options::{Options, ReleaseChoice};

@@ -118,7 +118,7 @@ pub enum Notice {
         /// Their revisions, in order.
         revisions: Vec<Revision>,
     },
-    /// The audit logs were written by API servers whose clocks differ by at least so many seconds.
+    /// The audit logs were written by API servers whose clocks differ by at least this many seconds.
     AuditClocksDiffer(f64),
     /// The audit logs hold no request of the time of this history.
     AuditElsewhere {

@@ -56,10 +56,10 @@ impl Cluster {
 
     /// Returns the oldest revision, where the moment names a whole minute and the history begins within it; else the error.
     async fn first_of_minute(&self, moment: Moment, error: Error) -> Result<WindowEnd> {
-        const SECONDS: i64 = 60;
+        const SECONDS_PER_MINUTE: i64 = 60;
         let Error::BeforeHistory { asked, from: Some(from), .. } = error else { return Err(error) };
-        let is_minute = asked.as_second() % SECONDS == 0 && !matches!(moment, Moment::Ago(_));
-        if !is_minute || from.as_second() - asked.as_second() >= SECONDS {
+        let is_minute = asked.as_second() % SECONDS_PER_MINUTE == 0 && !matches!(moment, Moment::Ago(_));
+        if !is_minute || from.as_second() - asked.as_second() >= SECONDS_PER_MINUTE {
             return Err(error);
         }
         let oldest = self.source.span().await?.oldest;

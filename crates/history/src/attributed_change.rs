@@ -52,8 +52,8 @@ impl AttributedChange {
         self.request.clone().map(|request| Box::new(Logged { request, recorded }))
     }
 
-    /// Returns who made the change, as far as that is known: the user of its request, else its actor. `None` for a change that was written past the
-    /// API server: what the object says of its writers was written along.
+    /// Returns who made the change, as far as that is known: the user of its request, else its actor. `None` for a change that was written directly to
+    /// etcd: what the object says of its writers was written along.
     pub fn by(&self) -> Option<Actor> {
         match &self.request {
             Some(Authorship::Unexplained(why)) if why.is_bypass() => None,

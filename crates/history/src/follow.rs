@@ -147,8 +147,8 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
 
 /// Whether a key is a pod's.
 fn is_pod(key: &[u8]) -> bool {
-    const PODS: &[u8] = b"/pods/";
-    key.windows(PODS.len()).any(|part| part == PODS)
+    const PODS_SEGMENT: &[u8] = b"/pods/";
+    key.windows(PODS_SEGMENT.len()).any(|part| part == PODS_SEGMENT)
 }
 
 #[cfg(test)]

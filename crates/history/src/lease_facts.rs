@@ -29,7 +29,7 @@ impl LeaseFacts {
     /// Whether it has run out at `now`.
     pub fn has_expired(&self, now: Timestamp) -> bool {
         // The clocks of who renews and of who looks differ by some seconds.
-        const DOUBT: SignedDuration = SignedDuration::from_secs(5);
-        now.duration_since(self.renewed) > self.duration.saturating_add(DOUBT)
+        const CLOCK_DOUBT: SignedDuration = SignedDuration::from_secs(5);
+        now.duration_since(self.renewed) > self.duration.saturating_add(CLOCK_DOUBT)
     }
 }

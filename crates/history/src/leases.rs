@@ -14,11 +14,11 @@ use ketcd_store::{KeyValue, Revision};
 const OF_NODES: &str = "kube-node-lease";
 const OF_LEADERS: &str = "kube-system";
 /// The components whose leases say whether they live.
-const COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
+const LEASE_COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
 /// How long a kubelet's lease is good for by default (`nodeLeaseDurationSeconds`), and how often it is renewed: a quarter of that.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(40);
 /// How far the clocks of the holder and of the API server may differ, in seconds.
-const DOUBT: f64 = 5.0;
+const CLOCK_DOUBT_SECONDS: f64 = 5.0;
 
 /// Leases of nodes and leaders through many revisions.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ impl Leases {
 
     /// Returns whether the lease of this namespace and name says whether a kubelet or a component of the control plane lives.
     pub fn tells_who_lives(namespace: &str, name: &str) -> bool {
-        namespace == OF_NODES || namespace == OF_LEADERS && COMPONENTS.contains(&name)
+        namespace == OF_NODES || namespace == OF_LEADERS && LEASE_COMPONENTS.contains(&name)
     }
 
     /// Returns the key of a node's lease, below the API server's prefix.
@@ -138,10 +138,10 @@ impl Leases {
         let Some(written) = clock.date(revision) else { return false };
         let (earliest, latest) = (ago(written.time, written.error), ago(written.time, -written.error));
         let good_for = term.facts.as_ref().map_or(GOOD_FOR, |facts| facts.duration);
-        let renewed = match clock.date(term.version.mod_revision).filter(|dated| dated.error <= DOUBT) {
+        let renewed = match clock.date(term.version.mod_revision).filter(|dated| dated.error <= CLOCK_DOUBT_SECONDS) {
             Some(dated) => Some(ago(dated.time, -dated.error)),
             // By the holder's own clock.
-            None => term.facts.as_ref().map(|facts| ago(facts.renewed, -DOUBT)),
+            None => term.facts.as_ref().map(|facts| ago(facts.renewed, -CLOCK_DOUBT_SECONDS)),
         };
         let is_back = next.zip(early).is_some_and(|(next, early)| {
             clock.date(next.version.mod_revision).is_none_or(|dated| ago(dated.time, dated.error).duration_since(latest) <= early)

@@ -5,7 +5,7 @@ use super::diff::{FieldChange, FieldPath};
 /// Fields that change with every write.
 const EVERY_WRITE: &[&str] = &["resourceVersion", "managedFields", "generation", "selfLink"];
 /// Fields that only say that somebody is still there, or has looked.
-const HEARTBEATS: &[&str] =
+const HEARTBEAT_FIELDS: &[&str] =
     &["lastHeartbeatTime", "renewTime", "lastProbeTime", "lastUpdateTime", "observedGeneration", "lastObservedTime"];
 
 /// Whether the change at `path` says nothing by itself: bookkeeping and heartbeats.
@@ -13,16 +13,16 @@ fn is_noise(path: &FieldPath) -> bool {
     let field = path.field();
     path.starts_with(&["metadata", "managedFields"])
         || path.starts_with(&["metadata"]) && EVERY_WRITE.contains(&field)
-        || HEARTBEATS.contains(&field)
-        || path.starts_with(&["status"]) && REPEATED.contains(&field)
-        || path.0.len() == 3 && path.starts_with(&["metadata", "annotations"]) && ANNOTATIONS.contains(&field)
+        || HEARTBEAT_FIELDS.contains(&field)
+        || path.starts_with(&["status"]) && REPEATED_FIELDS.contains(&field)
+        || path.0.len() == 3 && path.starts_with(&["metadata", "annotations"]) && NOISE_ANNOTATIONS.contains(&field)
 }
 
 /// Fields that repeat what another field of the same object says.
-const REPEATED: &[&str] = &["containerID", "podIPs", "hostIPs", "started"];
+const REPEATED_FIELDS: &[&str] = &["containerID", "podIPs", "hostIPs", "started"];
 
 /// Annotations that repeat what the object says elsewhere, or when somebody looked.
-const ANNOTATIONS: &[&str] = &[
+const NOISE_ANNOTATIONS: &[&str] = &[
     "kubectl.kubernetes.io/last-applied-configuration",
     "control-plane.alpha.kubernetes.io/leader",
     "endpoints.kubernetes.io/last-change-trigger-time",
@@ -32,7 +32,8 @@ const ANNOTATIONS: &[&str] = &[
 fn is_heartbeat(change: &FieldChange<'_>) -> bool {
     let (Some(before), Some(after)) = (change.field.before(), change.field.after()) else { return false };
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else { return false };
-    before.len() == after.len() && before.iter().all(|(name, value)| HEARTBEATS.contains(&name.as_str()) || after.get(name) == Some(value))
+    before.len() == after.len()
+        && before.iter().all(|(name, value)| HEARTBEAT_FIELDS.contains(&name.as_str()) || after.get(name) == Some(value))
 }
 
 /// Splits changes into those to show and the number folded away.

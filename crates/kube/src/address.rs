@@ -112,7 +112,7 @@ impl Address {
         let namespace = match scope {
             _ if !kind.namespaced => None,
             Scope::Namespace(namespace) => Some(namespace.clone()),
-            Scope::All => return Err(format!("{name} could be in any namespace, and -A names none")),
+            Scope::All => return Err(format!("{name} could be in any namespace, and -A does not name one")),
         };
         Ok(Self::Objects { kind: Arc::clone(kind), namespace, name: Some(name.to_owned()) })
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn parse_reads_addresses_of_every_form() {
         let scope = || Scope::Namespace("default".to_owned());
         check("pod/shop/web-0", scope(), "/registry/pods/shop/web-0");
         check("pod/web-0", scope(), "/registry/pods/default/web-0");
@@ -162,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn no_addresses() {
+    fn parse_refuses_what_is_not_an_address() {
         let scope = || Scope::Namespace("default".to_owned());
         check("node/a/n1", scope(), "invalid address \"node/a/n1\": nodes have no namespace; write kind/");
-        check("pod/web-0", Scope::All, "invalid address \"pod/web-0\": web-0 could be in any namespace, and -A names none; write");
+        check("pod/web-0", Scope::All, "invalid address \"pod/web-0\": web-0 could be in any namespace, and -A does not name one; write");
         check("pod//web-0", scope(), "invalid address \"pod//web-0\": a part of it is empty; write");
         check("pods/", scope(), "invalid address \"pods/\": a part of it is empty; write");
         check("pod/a/b/c", scope(), "invalid address \"pod/a/b/c\": it has more than three parts; write");

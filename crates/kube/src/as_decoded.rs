@@ -7,7 +7,7 @@ use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::{Card, Message, Render, Row, Type};
 
 /// The message whose time Go holds as its zero value where it is null; in all others a null time may be left out.
-const CONDITION: (&str, &str) = ("k8s.io.apimachinery.pkg.apis.meta.v1.Condition", "lastTransitionTime");
+const ZERO_TIME_FIELD: (&str, &str) = ("k8s.io.apimachinery.pkg.apis.meta.v1.Condition", "lastTransitionTime");
 
 /// Go's zero time.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
@@ -35,7 +35,7 @@ fn members(message: Option<&'static Message>, given: &mut Map<String, Value>) {
         let row = message.and_then(|message| message.rows.iter().rfind(|row| row.name == name));
         member(row, value);
     }
-    let (condition, time) = CONDITION;
+    let (condition, time) = ZERO_TIME_FIELD;
     if message.is_some_and(|message| message.name == condition) && !given.contains_key(time) {
         given.insert(time.to_owned(), ZERO_TIME.into());
     }

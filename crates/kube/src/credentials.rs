@@ -13,7 +13,7 @@ pub(super) struct Credentials {
     pub places: &'static [&'static [&'static str]],
 }
 
-const ALL: [Credentials; 5] = [
+const ALL_CREDENTIALS: [Credentials; 5] = [
     Credentials { kind: "OAuthAccessToken", group: "oauth.openshift.io", places: &[&["authorizeToken"], &["refreshToken"]] },
     // By the method `plain` the challenge is the verifier itself (RFC 7636, 4.2).
     Credentials { kind: "OAuthAuthorizeToken", group: "oauth.openshift.io", places: &[&["codeChallenge"]] },
@@ -40,5 +40,5 @@ pub(super) fn may_be_under(key: &[u8]) -> bool {
 pub(super) fn of(object: &Value) -> Option<&'static Credentials> {
     let (kind, version) = (object["kind"].as_str()?, object["apiVersion"].as_str()?);
     let group = version.split_once('/').map(|(group, _)| group);
-    ALL.iter().find(|one| one.kind == kind && group.is_none_or(|group| group == one.group))
+    ALL_CREDENTIALS.iter().find(|one| one.kind == kind && group.is_none_or(|group| group == one.group))
 }

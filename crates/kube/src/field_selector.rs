@@ -10,11 +10,11 @@ use crate::selector::SelectorError;
 /// A conjunction of terms; the empty one selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
-    terms: Vec<Term>,
+    terms: Vec<FieldSelectorTerm>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Term {
+struct FieldSelectorTerm {
     path: Vec<String>,
     wanted: String,
     is_equal: bool,
@@ -26,7 +26,7 @@ impl FieldSelector {
     /// # Errors
     /// The text is not a selector.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
-        let terms = FieldTerm::read(text)?.into_iter().map(|term| Term::of(text, term)).collect::<Result<_, _>>()?;
+        let terms = FieldTerm::read(text)?.into_iter().map(|term| FieldSelectorTerm::of(text, term)).collect::<Result<_, _>>()?;
         Ok(Self { terms })
     }
 
@@ -70,7 +70,7 @@ impl FieldSelector {
     }
 }
 
-impl Term {
+impl FieldSelectorTerm {
     fn of(text: &str, term: FieldTerm) -> Result<Self, SelectorError> {
         let path: Vec<String> = term.label.trim().trim_start_matches('.').split('.').map(str::to_owned).collect();
         if path.iter().any(String::is_empty) {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn matches() {
+    fn field_selector_matches_values_of_fields() {
         check("metadata.name=web-0", true);
         check("metadata.name==web-1", false);
         check("metadata.namespace!=shop", false);

@@ -1,17 +1,25 @@
 //! Durations as Go writes and reads them (`time.Duration.String`, `time.ParseDuration`), with Go's messages for text that is not a duration.
 
 /// A second in nanoseconds.
-pub const SECOND: i64 = 1_000_000_000;
+pub const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-const UNITS: [(&str, i64); 8] =
-    [("ns", 1), ("us", 1_000), ("µs", 1_000), ("μs", 1_000), ("ms", 1_000_000), ("s", SECOND), ("m", 60 * SECOND), ("h", 3_600 * SECOND)];
+const DURATION_UNITS: [(&str, i64); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", NANOS_PER_SECOND),
+    ("m", 60 * NANOS_PER_SECOND),
+    ("h", 3_600 * NANOS_PER_SECOND),
+];
 
 /// Parses a duration such as `1h30m` and returns it in nanoseconds.
 ///
 /// # Errors
 /// Why it is not a valid duration, in Go's words.
 pub fn parse_go_duration(text: &str) -> Result<i64, String> {
-    parse_duration(text, &UNITS)
+    parse_duration(text, &DURATION_UNITS)
 }
 
 /// Parses a duration as Go does, with the given units and their lengths in nanoseconds.
@@ -93,11 +101,11 @@ mod tests {
     #[test]
     fn durations_are_read_as_go_reads_them() {
         let table = [
-            ("15s", 15 * SECOND),
-            ("-1m30s", -90 * SECOND),
-            ("1.5s", SECOND * 3 / 2),
+            ("15s", 15 * NANOS_PER_SECOND),
+            ("-1m30s", -90 * NANOS_PER_SECOND),
+            ("1.5s", NANOS_PER_SECOND * 3 / 2),
             ("0", 0),
-            (".5s", SECOND / 2),
+            (".5s", NANOS_PER_SECOND / 2),
             ("1h2m3.5s", 3_723_500_000_000),
         ];
         for (text, want) in table {

@@ -12,41 +12,41 @@ use crate::custom_schemas::CustomSchemas;
 use crate::nearest::nearest;
 use crate::proto::kinds::{KINDS, KindRow};
 
-type Text = Cow<'static, str>;
+type KindText = Cow<'static, str>;
 
 /// One resource: a row of the built-in table, or what a CustomResourceDefinition says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kind {
     /// API group, empty for core.
-    pub group: Text,
+    pub group: KindText,
     /// Groups that formerly served the same stored objects, such as `extensions` for Deployments.
-    pub other_groups: Vec<Text>,
+    pub other_groups: Vec<KindText>,
     /// The preferred version.
-    pub version: Text,
+    pub version: KindText,
     /// All versions of `group`, the preferred first.
-    pub versions: Vec<Text>,
+    pub versions: Vec<KindText>,
     /// The kind, as objects spell it.
-    pub kind: Text,
+    pub kind: KindText,
     /// The resource name.
-    pub plural: Text,
+    pub plural: KindText,
     /// The singular of the resource name.
-    pub singular: Text,
+    pub singular: KindText,
     /// Short names, such as `po`.
-    pub short_names: Vec<Text>,
+    pub short_names: Vec<KindText>,
     /// Categories, such as `all`.
-    pub categories: Vec<Text>,
+    pub categories: Vec<KindText>,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
     /// For a custom kind, the columns its CustomResourceDefinition wants printed.
     pub columns: Option<Vec<PrinterColumn>>,
     /// For a custom kind, the schemas of its CustomResourceDefinition.
     pub schemas: Option<Arc<CustomSchemas>>,
-    pub(super) path: Text,
+    pub(super) path: KindText,
 }
 
 impl Kind {
     fn from_row(row: &'static KindRow) -> Self {
-        let texts = |list: &'static [&'static str]| list.iter().map(|&text| Text::Borrowed(text)).collect();
+        let texts = |list: &'static [&'static str]| list.iter().map(|&text| KindText::Borrowed(text)).collect();
         Self {
             group: row.group.into(),
             other_groups: texts(row.other_groups),
@@ -155,7 +155,7 @@ const fn is_equal(a: &[u8], b: &[u8]) -> bool {
 #[derive(Clone, Debug)]
 pub struct Kinds {
     kinds: Vec<Arc<Kind>>,
-    by_path: HashMap<Text, usize>,
+    by_path: HashMap<KindText, usize>,
 }
 
 /// Why a word does not name a kind.
@@ -187,10 +187,10 @@ impl UnknownKind {
     /// Returns what to do next.
     pub fn hint(&self) -> String {
         match self {
-            Self::Unknown { nearest, .. } if nearest.is_empty() => "`ketcd ls` lists the kinds there are".to_owned(),
+            Self::Unknown { nearest, .. } if nearest.is_empty() => "`ketcd ls` lists the kinds".to_owned(),
             Self::Unknown { nearest, .. } => format!("did you mean {}?", nearest.join(" or ")),
             Self::Ambiguous { candidates, .. } => format!("say {}", candidates.join(" or ")),
-            Self::NeverStored { .. } => "the API server answers them and they leave no trace in etcd".to_owned(),
+            Self::NeverStored { .. } => "the API server answers them, and etcd keeps no trace of them".to_owned(),
         }
     }
 }
@@ -308,7 +308,7 @@ fn pick<'a>(called: Vec<&'a Arc<Kind>>, group: Option<&str>) -> Vec<&'a Arc<Kind
         return builtin.map_or(called, |kind| vec![kind]);
     };
     let matches = |group: &str, exact: bool| -> Vec<&'a Arc<Kind>> {
-        let fits = |own: &Text| if exact { own == group } else { !group.is_empty() && own.starts_with(group) };
+        let fits = |own: &KindText| if exact { own == group } else { !group.is_empty() && own.starts_with(group) };
         called.iter().filter(|kind| fits(&kind.group) || kind.other_groups.iter().any(fits)).copied().collect()
     };
     let exact = matches(group, true);
@@ -389,10 +389,10 @@ mod tests {
             "crontbas.stable.example.com",
             "no kind is called \"crontbas.stable.example.com\"; did you mean crontabs.stable.example.com?",
         );
-        check("qqqqqqq", "no kind is called \"qqqqqqq\"; `ketcd ls` lists the kinds there are");
+        check("qqqqqqq", "no kind is called \"qqqqqqq\"; `ketcd ls` lists the kinds");
         check(
             "tokenreviews",
-            "tokenreviews.authentication.k8s.io are never stored; the API server answers them and they leave no trace in etcd",
+            "tokenreviews.authentication.k8s.io are never stored; the API server answers them, and etcd keeps no trace of them",
         );
     }
 

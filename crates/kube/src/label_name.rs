@@ -4,17 +4,17 @@
 use crate::dns_name::is_subdomain;
 use crate::release::Release;
 
-const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
+const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
                     (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const SUBDOMAIN: &str = "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an \
+const SUBDOMAIN_RULE: &str = "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an \
                          alphanumeric character (e.g. 'example.com', regex used for validation is \
                          '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                      alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
                      '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /// The longest a name or a value may be, in bytes.
-const LONGEST: usize = 63;
+const MAX_NAME_BYTES: usize = 63;
 /// The longest a prefix may be, in bytes.
 const LONGEST_PREFIX: usize = 253;
 
@@ -42,29 +42,34 @@ impl LabelWords {
         let (prefix, name) = match parts[..] {
             [name] => (None, name),
             [prefix, name] => (Some(prefix), name),
-            _ => return vec![format!("a {} {NAME} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')", self.key)],
+            _ => {
+                return vec![format!(
+                    "a {} {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+                    self.key
+                )];
+            }
         };
         let mut wrong = Vec::new();
         match prefix {
             Some("") => wrong.push("prefix part must be non-empty".to_owned()),
             Some(prefix) => {
                 wrong.extend(self.too_long(prefix, LONGEST_PREFIX).map(|why| format!("prefix part {why}")));
-                wrong.extend((!is_subdomain(prefix)).then(|| format!("prefix part {} {SUBDOMAIN}", self.standard)));
+                wrong.extend((!is_subdomain(prefix)).then(|| format!("prefix part {} {SUBDOMAIN_RULE}", self.standard)));
             }
             None => {}
         }
         if name.is_empty() {
             wrong.push("name part must be non-empty".to_owned());
         }
-        wrong.extend(self.too_long(name, LONGEST).map(|why| format!("name part {why}")));
-        wrong.extend((!is_name(name)).then(|| format!("name part {NAME}")));
+        wrong.extend(self.too_long(name, MAX_NAME_BYTES).map(|why| format!("name part {why}")));
+        wrong.extend((!is_name(name)).then(|| format!("name part {NAME_RULE}")));
         wrong
     }
 
     /// Returns what is wrong with a label's value.
     pub fn value_problems(&self, text: &str) -> Vec<String> {
-        let mut wrong: Vec<String> = self.too_long(text, LONGEST).into_iter().collect();
-        wrong.extend((!text.is_empty() && !is_name(text)).then(|| VALUE.to_owned()));
+        let mut wrong: Vec<String> = self.too_long(text, MAX_NAME_BYTES).into_iter().collect();
+        wrong.extend((!text.is_empty() && !is_name(text)).then(|| VALUE_RULE.to_owned()));
         wrong
     }
 
@@ -81,7 +86,7 @@ pub fn is_label_key(text: &str) -> bool {
 
 /// Returns whether a label may have the value.
 pub fn is_label_value(text: &str) -> bool {
-    text.len() <= LONGEST && (text.is_empty() || is_name(text))
+    text.len() <= MAX_NAME_BYTES && (text.is_empty() || is_name(text))
 }
 
 fn is_name(text: &str) -> bool {
@@ -94,7 +99,7 @@ fn is_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const WORDS: LabelWords = LabelWords { key: "qualified name", unit: "characters", standard: "a DNS-1123" };
+    const LABEL_WORDS: LabelWords = LabelWords { key: "qualified name", unit: "characters", standard: "a DNS-1123" };
 
     #[test]
     fn keys_and_values_are_valid_where_nothing_is_wrong_with_them() {
@@ -116,15 +121,15 @@ mod tests {
             (&prefix, false, false),
         ] {
             assert_eq!((is_label_key(text), is_label_value(text)), (key, value), "{text:?}");
-            assert_eq!((WORDS.key_problems(text).is_empty(), WORDS.value_problems(text).is_empty()), (key, value), "{text:?}");
+            assert_eq!((LABEL_WORDS.key_problems(text).is_empty(), LABEL_WORDS.value_problems(text).is_empty()), (key, value), "{text:?}");
         }
     }
 
     #[test]
     fn problems_are_named_in_the_words_of_the_release() {
-        let problems = WORDS.key_problems(&format!("-/{}", "a".repeat(64)));
+        let problems = LABEL_WORDS.key_problems(&format!("-/{}", "a".repeat(64)));
         assert!(problems[0].starts_with("prefix part a DNS-1123 subdomain must consist"), "{problems:?}");
         assert_eq!(problems[1], "name part must be no more than 63 characters");
-        assert!(WORDS.key_problems("a/b/c")[0].starts_with("a qualified name must consist"));
+        assert!(LABEL_WORDS.key_problems("a/b/c")[0].starts_with("a qualified name must consist"));
     }
 }

@@ -57,5 +57,5 @@ pub use registry_key::{KeyResource, ObjectPath, RegistryKey, find_prefixes, norm
 pub use release::{NoRelease, Release};
 pub use release_evidence::ReleaseEvidence;
 pub use requirement::{Operator, Requirement};
-pub use secret::{MASK, is_secret_key};
+pub use secret::{VALUE_MASK, is_secret_key};
 pub use selector::{LabelSelector, LabelSet, SelectorError};

@@ -13,13 +13,13 @@ use super::field_set::FieldSet;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub struct Decoded {
-    /// The object, or why there is none.
+    /// The object, or why it could not be decoded.
     pub body: Body,
     /// Protobuf fields newer than our tables, kept so that nothing is dropped silently.
     pub unknown_fields: Vec<UnknownField>,
 }
 
-/// Either an object or the reason why the bytes are none.
+/// Either an object, or the reason why the bytes are not one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The JSON the API server would return for the stored version, `metadata.resourceVersion` included, values of Secrets masked.
@@ -69,7 +69,7 @@ impl Object {
         let mut value = self.value.clone();
         for (place, hash) in &self.masked {
             if let Ok(masked) = place.resolve_mut(&mut value) {
-                *masked = Value::String(format!("{}{hash:x}", super::secret::MASK));
+                *masked = Value::String(format!("{}{hash:x}", super::secret::VALUE_MASK));
             }
         }
         Cow::Owned(value)
@@ -156,20 +156,20 @@ impl UnknownField {
 impl fmt::Display for UnknownField {
     /// `spec.containers[0]: field 99, 4 bytes: 0a021234`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 32;
+        const MAX_BYTES_SHOWN: usize = 32;
         if self.masked {
             let number = if self.number == 0 { "unknown member".to_owned() } else { format!("field {}", self.number) };
-            return write!(f, "{}: {number}, {}", self.path, super::secret::MASK);
+            return write!(f, "{}: {number}, {}", self.path, super::secret::VALUE_MASK);
         }
         if self.number == 0 {
             return write!(f, "{}: unknown member, {}", self.path, String::from_utf8_lossy(&self.bytes));
         }
         let path = if self.path.is_empty() { "the object" } else { &self.path };
         write!(f, "{path}: field {}, wire type {}, {} bytes: ", self.number, self.wire_type, self.bytes.len())?;
-        for byte in self.bytes.iter().take(SHOWN) {
+        for byte in self.bytes.iter().take(MAX_BYTES_SHOWN) {
             write!(f, "{byte:02x}")?;
         }
-        if self.bytes.len() > SHOWN { f.write_str("…") } else { Ok(()) }
+        if self.bytes.len() > MAX_BYTES_SHOWN { f.write_str("…") } else { Ok(()) }
     }
 }
 

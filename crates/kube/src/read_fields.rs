@@ -101,7 +101,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     /// Maps of text: their entries have no names that a type could ask for.
     fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Refused> {
         self.leaf();
-        visitor.visit_map(Fields { probe: self, names: [].iter() })
+        visitor.visit_map(StructFields { probe: self, names: [].iter() })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -113,7 +113,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         if names.is_empty() {
             self.leaf();
         }
-        visitor.visit_map(Fields { probe: self, names: names.iter() })
+        visitor.visit_map(StructFields { probe: self, names: names.iter() })
     }
 
     forward_to_deserialize_any! {
@@ -133,12 +133,12 @@ impl<'de> SeqAccess<'de> for Item<'_> {
 }
 
 /// A struct with all its fields.
-struct Fields<'p> {
+struct StructFields<'p> {
     probe: Probe<'p>,
     names: std::slice::Iter<'static, &'static str>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'_> {
+impl<'de> MapAccess<'de> for StructFields<'_> {
     type Error = Refused;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {

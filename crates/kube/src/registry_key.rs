@@ -44,7 +44,7 @@ pub enum KeyResource<'a> {
 }
 
 /// Below the prefix, what the API server keeps for itself (k8s.io/kubernetes pkg/controlplane, pkg/registry/core/service).
-const SPECIAL: [&str; 3] = ["ranges", "masterleases", "peerserverleases"];
+const SPECIAL_RESOURCES: [&str; 3] = ["ranges", "masterleases", "peerserverleases"];
 
 impl<'a> RegistryKey<'a> {
     /// Reads `key`, given the API server's prefix (such as `/registry`) and the kinds of the cluster.
@@ -59,10 +59,10 @@ impl<'a> RegistryKey<'a> {
         if let Some(rest) = below(key, prefix) {
             return Self::parse_rest(rest, kinds).unwrap_or(Self::Foreign);
         }
-        match below(key, OPENSHIFT) {
+        match below(key, OPENSHIFT_SEGMENT) {
             Some(rest) => {
                 let path_end = rest.find('/').map(|first| if rest.starts_with("oauth/") { second_slash(rest) } else { first });
-                let kind = path_end.and_then(|end| kinds.at_path(&key[..OPENSHIFT.len() + 1 + end]).zip(rest.get(end + 1..)));
+                let kind = path_end.and_then(|end| kinds.at_path(&key[..OPENSHIFT_SEGMENT.len() + 1 + end]).zip(rest.get(end + 1..)));
                 kind.and_then(|(kind, name)| Self::known(kind, name)).unwrap_or(Self::Foreign)
             }
             None => Self::Foreign,
@@ -71,7 +71,7 @@ impl<'a> RegistryKey<'a> {
 
     fn parse_rest(rest: &'a str, kinds: &'a Kinds) -> Option<Self> {
         let (first, tail) = rest.split_once('/')?;
-        if SPECIAL.contains(&first) {
+        if SPECIAL_RESOURCES.contains(&first) {
             return Some(Self::Special(rest));
         }
         if let Some(kind) = kinds.at_path(first) {
@@ -113,7 +113,7 @@ fn object<'a>(resource: KeyResource<'a>, namespace: Option<&'a str>, name: &'a s
 }
 
 /// OpenShift's own API servers keep their objects here, next to `/kubernetes.io`.
-const OPENSHIFT: &str = "/openshift.io";
+const OPENSHIFT_SEGMENT: &str = "/openshift.io";
 
 fn below<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {
     key.strip_prefix(prefix)?.strip_prefix('/')
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn objects() {
+    fn registry_key_parses_keys_of_objects() {
         check("/registry/pods/shop/web-0", "pod/shop/web-0");
         check("/registry/minions/n1", "node/n1");
         check("/registry/services/specs/default/kubernetes", "service/default/kubernetes");
@@ -229,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn unlisted_resources() {
+    fn registry_key_parses_unlisted_resources() {
         check("/registry/gone.example.com/things/a/b", "things.gone.example.com/a/b");
         check("/registry/gone.example.com/things/b", "things.gone.example.com/b");
         check("/registry/newthings/a/b", "newthings/a/b");
     }
 
     #[test]
-    fn no_objects() {
+    fn registry_key_tells_special_and_foreign_keys_from_objects() {
         check("/registry/ranges/serviceips", "special ranges/serviceips");
         check("/registry/masterleases/10.0.0.1", "special masterleases/10.0.0.1");
         check("compact_rev_key", "special compact_rev_key");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn openshift() {
+    fn registry_key_parses_openshifts_keys() {
         check_with("/kubernetes.io", "/kubernetes.io/pods/a/b", "pod/a/b");
         check_with("/kubernetes.io", "/openshift.io/routes/a/b", "route.route.openshift.io/a/b");
         check_with("/kubernetes.io", "/openshift.io/oauth/clients/console", "oauthclient.oauth.openshift.io/console");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes() {
+    fn registry_key_parses_below_any_prefix() {
         let keys = [
             "/registry/pods/a/minions",
             "/registry/minions/n1",

@@ -2,7 +2,7 @@
 //!
 //! A Secret's values are in its `data`, and in copies that tools keep in its annotations: `kubectl apply`, kapp, Rancher and others store
 //! the whole manifest there, plain or compressed. So of a Secret only what is known to be no value is kept; everything else becomes
-//! [`MASK`], whatever its length.
+//! [`VALUE_MASK`], whatever its length.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -13,17 +13,17 @@ use serde_json::{Map, Value};
 use super::credentials;
 use super::object::Object;
 
-/// What stands for a value that is not shown.
-pub const MASK: &str = "***";
+/// The text shown instead of a masked value.
+pub const VALUE_MASK: &str = "***";
 
 /// Members of a Secret whose values are secret and whose names are not.
-const VALUES: [&str; 2] = ["data", "stringData"];
+const VALUE_MEMBERS: [&str; 2] = ["data", "stringData"];
 
 /// Members of a Secret that are shown as they are; `metadata` is looked into.
-const SHOWN: [&str; 4] = ["apiVersion", "kind", "type", "immutable"];
+const SHOWN_MEMBERS: [&str; 4] = ["apiVersion", "kind", "type", "immutable"];
 
 /// Members of ObjectMeta (apimachinery v1.36, `pkg/apis/meta/v1/types.go`); `annotations` are looked into.
-const METADATA: [&str; 15] = [
+const METADATA_MEMBERS: [&str; 15] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -42,7 +42,7 @@ const METADATA: [&str; 15] = [
 ];
 
 /// Annotations of Secrets that name things and hold no values: of service account tokens, Helm and cert-manager.
-const ANNOTATIONS: [&str; 15] = [
+const KNOWN_ANNOTATIONS: [&str; 15] = [
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
     "kubernetes.io/created-by",
@@ -60,11 +60,11 @@ const ANNOTATIONS: [&str; 15] = [
     "auth.openshift.io/certificate-not-before",
 ];
 
-/// The longest text that an annotation of [`ANNOTATIONS`] holds: a DNS name.
+/// The longest text that an annotation of [`KNOWN_ANNOTATIONS`] holds: a DNS name.
 const LONGEST_NAME: usize = 253;
 
 /// Hashes masked values. Its key is random, so that a hash shows nothing but whether two values of one run are equal.
-static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+static MASK_HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// The annotation in which kubectl keeps what was applied; it parses it, so its mask is JSON.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -73,25 +73,30 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// whether it may be one of OpenShift's objects, of which some hold credentials.
 pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
     /// What CBOR begins with, whose text may come in pieces.
-    const CBOR: &[u8] = b"\xd9\xd9\xf7";
-    is_secret_key(key) || credentials::may_be_under(key) || value.starts_with(CBOR) || names_secret(value) || has_escaped_letter(value)
+    const CBOR_MAGIC: &[u8] = b"\xd9\xd9\xf7";
+    is_secret_key(key)
+        || credentials::may_be_under(key)
+        || value.starts_with(CBOR_MAGIC)
+        || names_secret(value)
+        || has_escaped_letter(value)
 }
 
 /// Whether bytes name the kind, or that of its lists.
 fn names_secret(bytes: &[u8]) -> bool {
-    const KIND: &[u8] = b"Secret";
+    const SECRET_KIND: &[u8] = b"Secret";
     // In JSON the name is followed by a quote, which is escaped where the JSON lies in a string; in protobuf by another field.
     let ends_in = |rest: &[u8]| rest.first().is_none_or(|next| !next.is_ascii_alphanumeric());
-    memchr::memmem::find_iter(bytes, KIND).any(|at| {
-        let rest = &bytes[at + KIND.len()..];
+    memchr::memmem::find_iter(bytes, SECRET_KIND).any(|at| {
+        let rest = &bytes[at + SECRET_KIND.len()..];
         ends_in(rest) || rest.strip_prefix(b"List").is_some_and(ends_in)
     })
 }
 
 /// Whether JSON writes a letter by its number, `\u0053`, which no API server does: names cannot be found by their bytes then.
 fn has_escaped_letter(bytes: &[u8]) -> bool {
-    const ESCAPE: &[u8] = b"\\u00";
-    memchr::memmem::find_iter(bytes, ESCAPE).any(|at| bytes.get(at + ESCAPE.len()).is_some_and(|digit| (b'4'..=b'7').contains(digit)))
+    const UNICODE_ESCAPE: &[u8] = b"\\u00";
+    memchr::memmem::find_iter(bytes, UNICODE_ESCAPE)
+        .any(|at| bytes.get(at + UNICODE_ESCAPE.len()).is_some_and(|digit| (b'4'..=b'7').contains(digit)))
 }
 
 /// Whether a key is that of a Secret: `<prefix>/secrets/<namespace>/<name>`. Custom resources that happen to be called `secrets` have such keys too.
@@ -209,7 +214,7 @@ impl Masking {
 
     fn annotation(&mut self, name: &str, annotation: &mut Value) {
         self.at(name, |masking| masking.whole(annotation));
-        if name == LAST_APPLIED && annotation == MASK {
+        if name == LAST_APPLIED && annotation == VALUE_MASK {
             *annotation = "{}".into();
         }
     }
@@ -220,8 +225,8 @@ impl Masking {
         for (name, member) in members {
             self.at(name, |masking| match (name.as_str(), &mut *member) {
                 ("metadata", Value::Object(metadata)) => masking.metadata(metadata),
-                (field, Value::Object(values)) if VALUES.contains(&field) => masking.each(values),
-                (field, Value::String(_) | Value::Bool(_) | Value::Null) if SHOWN.contains(&field) => {}
+                (field, Value::Object(values)) if VALUE_MEMBERS.contains(&field) => masking.each(values),
+                (field, Value::String(_) | Value::Bool(_) | Value::Null) if SHOWN_MEMBERS.contains(&field) => {}
                 _ => masking.whole(member),
             });
         }
@@ -231,7 +236,7 @@ impl Masking {
         for (name, member) in metadata {
             self.at(name, |masking| match (name.as_str(), &mut *member) {
                 ("annotations", Value::Object(annotations)) => masking.annotations(annotations),
-                (field, _) if METADATA.contains(&field) => {}
+                (field, _) if METADATA_MEMBERS.contains(&field) => {}
                 _ => masking.whole(member),
             });
         }
@@ -241,7 +246,7 @@ impl Masking {
         let is_name =
             |text: &str| text.len() <= LONGEST_NAME && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:*".contains(&byte));
         for (name, annotation) in annotations {
-            let is_harmless = |text: &str| text.is_empty() || ANNOTATIONS.contains(&name.as_str()) && is_name(text);
+            let is_harmless = |text: &str| text.is_empty() || KNOWN_ANNOTATIONS.contains(&name.as_str()) && is_name(text);
             if !annotation.as_str().is_some_and(is_harmless) {
                 self.annotation(name, annotation);
             }
@@ -257,8 +262,8 @@ impl Masking {
     /// Masks a value as a whole; null says that there is none.
     fn whole(&mut self, value: &mut Value) {
         if !value.is_null() {
-            self.masked.push((self.path.clone(), HASHER.hash_one(value.to_string())));
-            *value = MASK.into();
+            self.masked.push((self.path.clone(), MASK_HASHER.hash_one(value.to_string())));
+            *value = VALUE_MASK.into();
         }
     }
 
@@ -275,7 +280,7 @@ mod tests {
 
     use super::*;
 
-    const KEY: &[u8] = b"/registry/secrets/lab/s";
+    const SECRET_KEY: &[u8] = b"/registry/secrets/lab/s";
 
     #[test]
     fn of_a_secret_only_what_is_no_value_is_kept() {
@@ -293,7 +298,7 @@ mod tests {
                 "kubernetes.io/service-account.name": "default", "meta.helm.sh/release-name": "***"}, "more": "***"},
             "more": "***",
         });
-        assert_eq!(*mask(KEY, secret.clone()), wanted);
+        assert_eq!(*mask(SECRET_KEY, secret.clone()), wanted);
         assert_eq!(*mask(b"", secret.clone()), wanted);
         let list = json!({"kind": "SecretList", "items": [secret]});
         assert_eq!(mask(b"/registry/templates/lab/x", list)["items"][0], wanted);
@@ -334,14 +339,14 @@ mod tests {
     #[test]
     fn what_lies_among_secrets_is_masked_whatever_its_shape() {
         assert_eq!(
-            *mask(KEY, json!({"kind": "ConfigMap", "data": "s3cr3t", "spec": {"x": 1}})),
+            *mask(SECRET_KEY, json!({"kind": "ConfigMap", "data": "s3cr3t", "spec": {"x": 1}})),
             json!({"kind": "ConfigMap", "data": "***", "spec": "***"})
         );
         assert_eq!(
             *mask(b"/kubernetes.io/secrets/lab/s", json!({"kind": ["s3cr3t"], "metadata": "s3cr3t"})),
             json!({"kind": "***", "metadata": "***"})
         );
-        assert_eq!(*mask(KEY, json!(["s3cr3t"])), json!("***"));
+        assert_eq!(*mask(SECRET_KEY, json!(["s3cr3t"])), json!("***"));
         let custom = json!({"apiVersion": "vault.example.com/v1", "kind": "Entry", "data": {"a": 1}});
         assert_eq!(*mask(b"/registry/vault.example.com/secrets/lab/s", custom.clone()), custom);
     }
@@ -410,6 +415,6 @@ mod tests {
         for value in [&b"{\"kind\":\"Secret\"}"[..], b"{\\\"kind\\\":\\\"Secret\\\"}", b"k8s\0\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x02"] {
             assert!(may_be_in(b"/x", value));
         }
-        assert!(may_be_in(KEY, b"{}") && !may_be_in(b"/registry/pods/a/b", b"{\"secretName\":\"x\",\"kind\":\"SecretClass\"}"));
+        assert!(may_be_in(SECRET_KEY, b"{}") && !may_be_in(b"/registry/pods/a/b", b"{\"secretName\":\"x\",\"kind\":\"SecretClass\"}"));
     }
 }

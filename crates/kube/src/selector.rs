@@ -63,12 +63,12 @@ impl<S: AsRef<str>> LabelSelector<S> {
 }
 
 /// A requirement and how it is written.
-pub(super) struct Term {
+pub(super) struct LabelTerm {
     pub(super) requirement: Requirement,
     pub(super) is_equality: bool,
 }
 
-impl Term {
+impl LabelTerm {
     pub(super) fn equality(key: String, operator: Operator, value: String) -> Self {
         Self { requirement: Requirement { key, operator, values: vec![value] }, is_equality: true }
     }
@@ -109,7 +109,7 @@ impl LabelSelector {
     pub fn from_object(selector: &Value) -> Option<Self> {
         let mut terms = Vec::new();
         for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
-            terms.push(Term::equality(key.clone(), Operator::In, value.as_str()?.to_owned()));
+            terms.push(LabelTerm::equality(key.clone(), Operator::In, value.as_str()?.to_owned()));
         }
         for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
             let operator = Operator::parse(expression.get("operator")?.as_str()?)?;
@@ -119,12 +119,12 @@ impl LabelSelector {
             let values = expression.get("values").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let mut values: Vec<String> = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             values.sort();
-            terms.push(Term::set(expression.get("key")?.as_str()?.to_owned(), operator, values));
+            terms.push(LabelTerm::set(expression.get("key")?.as_str()?.to_owned(), operator, values));
         }
         Some(Self::of(terms))
     }
 
-    fn of(mut terms: Vec<Term>) -> Self {
+    fn of(mut terms: Vec<LabelTerm>) -> Self {
         terms.sort_by(|a, b| a.requirement.key.cmp(&b.requirement.key));
         let equalities = terms.iter().enumerate().filter(|(_, term)| term.is_equality).map(|(at, _)| at).collect();
         Self { requirements: terms.into_iter().map(|term| term.requirement).collect(), equalities }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn operators() {
+    fn selector_evaluates_every_operator() {
         check("a=b", "a=b", &[json!({"a": "b"})], &[json!({"a": "c"}), json!({})]);
         check("a == b , x!=y", "a=b,x!=y", &[json!({"a": "b"})], &[json!({"a": "b", "x": "y"})]);
         check("a in (z, b),c notin(d)", "a in (b,z),c notin (d)", &[json!({"a": "z"}), json!({"a": "b", "c": "e"})], &[json!({"c": "e"})]);
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn absent_labels() {
+    fn selector_treats_absent_labels_as_upstream() {
         let parsed = LabelSelector::parse("!a,b!=c").unwrap();
         assert!(parsed.matches(&None::<&Map<String, Value>>));
     }
 
     #[test]
-    fn of_objects() {
+    fn selector_reads_a_label_selector_object() {
         let selector = json!({"matchLabels": {"b": "1", "a": "2"}, "matchExpressions": [{"key": "aa", "operator": "In", "values": ["y", "x"]},
             {"key": "c", "operator": "Exists"}]});
         assert_eq!(LabelSelector::from_object(&selector).unwrap().to_string(), "a=2,aa in (x,y),b=1,c");

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use crate::label_name::LabelWords;
 use crate::requirement::{Operator, Requirement};
-use crate::selector::Term;
+use crate::selector::LabelTerm;
 
 /// Reads the requirements of a selector. The error is the API server's message.
-pub(super) fn terms(text: &str, words: LabelWords) -> Result<Vec<Term>, String> {
-    let mut parser = Parser { tokens: tokens(text), next: 0, words };
+pub(super) fn terms(text: &str, words: LabelWords) -> Result<Vec<LabelTerm>, String> {
+    let mut parser = SelectorParser { tokens: tokens(text), next: 0, words };
     let mut terms = Vec::new();
     loop {
         match parser.peek() {
@@ -51,7 +51,7 @@ impl Token {
 }
 
 /// The longest first.
-const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
+const SELECTOR_SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
 fn tokens(text: &str) -> Vec<Token> {
     let is_blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
@@ -62,7 +62,7 @@ fn tokens(text: &str) -> Vec<Token> {
             found.push(Token::End);
             return found;
         }
-        if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+        if let Some(symbol) = SELECTOR_SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
             found.push(Token::Symbol(symbol));
             rest = &rest[symbol.len()..];
             continue;
@@ -73,13 +73,13 @@ fn tokens(text: &str) -> Vec<Token> {
     }
 }
 
-struct Parser {
+struct SelectorParser {
     tokens: Vec<Token>,
     next: usize,
     words: LabelWords,
 }
 
-impl Parser {
+impl SelectorParser {
     fn peek(&self) -> &Token {
         self.tokens.get(self.next).unwrap_or(&Token::End)
     }
@@ -90,7 +90,7 @@ impl Parser {
         token
     }
 
-    fn term(&mut self) -> Result<Term, String> {
+    fn term(&mut self) -> Result<LabelTerm, String> {
         let is_negated = *self.peek() == Token::Symbol("!");
         if is_negated {
             self.take();
@@ -104,10 +104,10 @@ impl Parser {
             return Err(format!("<nil>: Invalid value: {key:?}: {}", wrong.join("; ")));
         }
         if is_negated {
-            return Ok(Term::set(key, Operator::DoesNotExist, Vec::new()));
+            return Ok(LabelTerm::set(key, Operator::DoesNotExist, Vec::new()));
         }
         if matches!(self.peek(), Token::End | Token::Symbol(",")) {
-            return Ok(Term::set(key, Operator::Exists, Vec::new()));
+            return Ok(LabelTerm::set(key, Operator::Exists, Vec::new()));
         }
         let sign = self.take();
         let is_set = matches!(sign.text(), "in" | "notin");
@@ -122,7 +122,7 @@ impl Parser {
         };
         self.check(&key, operator, &values)?;
         let requirement = Requirement { key, operator, values: values.into_iter().collect() };
-        Ok(Term { requirement, is_equality: !is_set })
+        Ok(LabelTerm { requirement, is_equality: !is_set })
     }
 
     fn check(&self, key: &str, operator: Operator, values: &BTreeSet<String>) -> Result<(), String> {

@@ -16,11 +16,11 @@ use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
 /// Terminals of fewer columns have no room between the columns of the margin.
-const WIDE: usize = 100;
+const MIN_ROOMY_COLUMNS: usize = 100;
 /// The least columns of the revision, the time and the manager's name where there is room.
-const ROOMY: [usize; 3] = [7, 12, 24];
+const MIN_MARGIN_COLUMNS: [usize; 3] = [7, 12, 24];
 /// The least columns of the object.
-const OBJECT: usize = 20;
+const MIN_OBJECT_COLUMNS: usize = 20;
 
 /// Writes the object as YAML with its blame to the left: revision, time, manager. Lines are cut to `width`, where there is one.
 ///
@@ -33,15 +33,15 @@ pub fn write_text(
     width: Option<usize>,
     out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
-    let is_roomy = width.is_none_or(|width| width >= WIDE);
+    let is_roomy = width.is_none_or(|width| width >= MIN_ROOMY_COLUMNS);
     let margins: Vec<[String; 3]> = blamed.setters.iter().map(|setter| margin(setter, is_roomy)).collect();
-    let least = if is_roomy { ROOMY } else { [0; 3] };
+    let least = if is_roomy { MIN_MARGIN_COLUMNS } else { [0; 3] };
     let widths = std::array::from_fn(|place| margins.iter().map(|margin| columns(&margin[place])).max().unwrap_or(0).max(least[place]));
-    let mut yaml = Yaml { margins, widths, gap: if is_roomy { "  " } else { " " }, managed_fields, width, out, last: None };
+    let mut yaml = BlamedYaml { margins, widths, gap: if is_roomy { "  " } else { " " }, managed_fields, width, out, last: None };
     yaml.members(object, &blamed.lines, 0, "")
 }
 
-struct Yaml<'a> {
+struct BlamedYaml<'a> {
     /// The revision, the time and the manager of each setter.
     margins: Vec<[String; 3]>,
     /// Their columns: nothing of them is cut.
@@ -55,7 +55,7 @@ struct Yaml<'a> {
     last: Option<usize>,
 }
 
-impl Yaml<'_> {
+impl BlamedYaml<'_> {
     /// The members of an object, or the items of a list; `lead` stands before the first line in place of its indent.
     fn members(&mut self, value: &Value, lines: &SetterTree, indent: usize, lead: &str) -> io::Result<()> {
         let mut lead = lead.to_owned();
@@ -110,7 +110,7 @@ impl Yaml<'_> {
         };
         self.last = Some(setter);
         let text = visible(text);
-        let room = |width: usize| width.saturating_sub(margin_width + 2).max(OBJECT);
+        let room = |width: usize| width.saturating_sub(margin_width + 2).max(MIN_OBJECT_COLUMNS);
         let text = self.width.map_or_else(|| text.to_string(), |width| value::cut(&text, room(width)));
         writeln!(self.out, "{}  {text}", paint(style::FAINT, margin))
     }
@@ -140,7 +140,7 @@ fn scalar_text(text: &str) -> String {
     if starts_as_word && !reserved && text.chars().all(plain) { text.to_owned() } else { Value::from(text).to_string() }
 }
 
-/// Writes what stands before an object of several: in a list of JSON or between documents of YAML.
+/// Writes the separator before one of several objects: in a JSON list or between YAML documents.
 ///
 /// # Errors
 /// The stream's.

@@ -15,15 +15,15 @@ use ketcd_kube::COMPACT_REV_KEY;
 use ketcd_store::{Origin, Revision};
 
 /// Where the right column ends if the output has no width of its own.
-const EDGE: usize = 102;
+const DEFAULT_RIGHT_EDGE: usize = 102;
 /// Columns of a field's path, before it runs over.
-const PATH: usize = 33;
+const PATH_COLUMNS: usize = 33;
 /// Columns of the actor and the time since the last change, if they come before the changed fields.
-const WHO: usize = 32;
+const WHO_COLUMNS: usize = 32;
 /// Lines of a value that stands below its path.
-const BELOW: usize = 4;
-/// The fewest columns for what changed; with fewer, it goes on a line of its own.
-const LEAST: usize = 30;
+const MAX_LINES_BELOW: usize = 4;
+/// The fewest columns for what changed; with fewer, it continues a line of its own.
+const MIN_DETAIL_COLUMNS: usize = 30;
 
 /// How changes are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,13 +175,13 @@ impl ChangeWriter {
     fn brief_line(&self, head: &str, rows: &[FieldRow], name: &str, who: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         let Some(row) = rows.first() else { return Ok(()) };
         let sign = paint(style::of_sign(row.sign), row.sign);
-        let name_width = if self.options.many { columns(name).max(PATH) + 1 } else { 0 };
-        let taken = head.len() + 2 + name_width + columns(who).max(WHO) + 2;
-        if let Some(width) = self.options.width.filter(|width| *width < taken + LEAST) {
+        let name_width = if self.options.many { columns(name).max(PATH_COLUMNS) + 1 } else { 0 };
+        let taken = head.len() + 2 + name_width + columns(who).max(WHO_COLUMNS) + 2;
+        if let Some(width) = self.options.width.filter(|width| *width < taken + MIN_DETAIL_COLUMNS) {
             return self.brief_on_a_narrow_terminal(head, row, name, who, width, out);
         }
-        let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
-        let blanks = " ".repeat(WHO.saturating_sub(columns(who)));
+        let name = if self.options.many { format!("{name:<PATH_COLUMNS$} ") } else { String::new() };
+        let blanks = " ".repeat(WHO_COLUMNS.saturating_sub(columns(who)));
         let lead = format!("{}{sign} {name}{}{blanks}", paint(style::FAINT, head), paint(style::ACTOR, who));
         match self.options.width.map(|width| (width, width - taken)) {
             Some((width, left)) if self.options.wide && columns(&row.value) > left => {
@@ -222,7 +222,7 @@ impl ChangeWriter {
     fn line(&self, margin: &str, margin_width: usize, row: &FieldRow, tail: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         let width = self.options.width.map(|width| width.max(60));
         let path_width = columns(&row.path);
-        let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
+        let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH_COLUMNS) };
         let tail_width = if tail.is_empty() { 0 } else { columns(tail) + 2 };
         let beside = margin_width + 2 + padded + 1;
         let is_below = width.is_some_and(|width| !tail.is_empty() && beside + 12.min(columns(&row.value)) + tail_width > width);
@@ -231,7 +231,7 @@ impl ChangeWriter {
             && columns(&row.value) > left
             && (is_below || row.is_pair() || self.options.wide)
         {
-            let most = if self.options.wide { usize::MAX } else { BELOW };
+            let most = if self.options.wide { usize::MAX } else { MAX_LINES_BELOW };
             return value_below((margin, margin_width), row, tail, (width, most), out);
         }
         let value = left.map_or_else(|| row.value.clone(), |left| row.cut_to(left));
@@ -240,7 +240,7 @@ impl ChangeWriter {
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
         }
-        let edge = width.unwrap_or(EDGE);
+        let edge = width.unwrap_or(DEFAULT_RIGHT_EDGE);
         if is_below {
             return writeln!(out, "{}\n{}{}", text.trim_end(), " ".repeat(edge.saturating_sub(columns(tail))), paint(style::ACTOR, tail));
         }
@@ -249,7 +249,7 @@ impl ChangeWriter {
     }
 }
 
-/// A row whose value does not fit next to the path: it stands below, in so many lines at most.
+/// A row whose value does not fit next to the path: it stands below, in this many lines at most.
 fn value_below(
     (margin, margin_width): (&str, usize),
     row: &FieldRow,
@@ -270,7 +270,7 @@ fn value_below(
 
 /// Writes a value in lines below others, so many at most.
 fn below(value: &str, indent: usize, width: usize, most: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let mut lines = value::broken(value, width.saturating_sub(indent + 1).max(LEAST));
+    let mut lines = value::broken(value, width.saturating_sub(indent + 1).max(MIN_DETAIL_COLUMNS));
     if lines.len() > most {
         lines.truncate(most);
         lines.last_mut().into_iter().for_each(|last| last.push('…'));

@@ -27,7 +27,7 @@ pub enum ChangeForm {
 }
 
 /// Changes that are being written.
-pub struct Changes {
+pub struct ChangesWriter {
     form: ChangeForm,
     text: Option<ChangeWriter>,
     json: JsonOptions,
@@ -36,7 +36,7 @@ pub struct Changes {
     written: usize,
 }
 
-impl Changes {
+impl ChangesWriter {
     /// Begins to write changes; nothing is written yet.
     pub fn new(form: ChangeForm, json: JsonOptions) -> Self {
         let text = if let ChangeForm::Text(options) = form { Some(ChangeWriter::new(options)) } else { None };
@@ -110,7 +110,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Writes a change, of which this is the JSON.
+    /// Writes a change as this JSON.
     ///
     /// # Errors
     /// The stream's.

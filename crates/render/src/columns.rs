@@ -7,7 +7,7 @@ use super::contract::export::{DecisionNodeRow, DecisionRow, EventRow, HistoryRow
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name.
     pub name: String,
     /// The type of its values.
@@ -65,7 +65,7 @@ impl ColumnType {
 
 /// The columns of a table's files. The cluster and the day, which the folders name, are not among them: readers of Hive's partitions add them as columns,
 /// and many refuse a file that has one of that name too.
-pub fn columns(table: Table) -> Vec<Column> {
+pub fn columns(table: Table) -> Vec<TableColumn> {
     match table {
         Table::Objects => columns_of::<ObjectRow<'_>>(),
         Table::History => columns_of::<HistoryRow<'_>>(),
@@ -79,7 +79,7 @@ pub fn columns(table: Table) -> Vec<Column> {
 ///
 /// # Panics
 /// Where a field's schema says nothing that a column can hold: a mistake in the row's type, which tests find.
-fn columns_of<R: Row>() -> Vec<Column> {
+fn columns_of<R: Row>() -> Vec<TableColumn> {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<R>();
     let schema = Value::from(schema);
@@ -88,7 +88,7 @@ fn columns_of<R: Row>() -> Vec<Column> {
     names.map(|name| column(name, &schema["properties"][name])).collect()
 }
 
-fn column(name: &str, property: &Value) -> Column {
+fn column(name: &str, property: &Value) -> TableColumn {
     let is_null = |schema: &Value| schema["type"] == "null";
     let (of, nullable) = match (property["anyOf"].as_array(), property["type"].as_array()) {
         (Some(any), _) => (any.iter().find(|of| !is_null(of)).cloned().unwrap_or_default(), any.iter().any(is_null)),
@@ -101,7 +101,7 @@ fn column(name: &str, property: &Value) -> Column {
     };
     let kind = ColumnType::of(&of).unwrap_or_else(|| panic!("column {name} has no type: {property}"));
     let description = property["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-    Column { name: name.to_owned(), kind, nullable, description }
+    TableColumn { name: name.to_owned(), kind, nullable, description }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::{ChangeKind, ObjectVersion, noise};
 
 /// Columns of a field's path, before it runs over.
-const PATH: usize = 44;
+const PATH_COLUMNS: usize = 44;
 
 /// How a comparison is shown.
 #[derive(Clone, Copy, Debug)]
@@ -85,9 +85,9 @@ fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn StyledWrit
     let changed = if showing.all_fields { all } else { noise::fold(all).0 };
     for change in &changed {
         let row = row(change);
-        let width = columns(&row.path).max(PATH);
+        let width = columns(&row.path).max(PATH_COLUMNS);
         let text = showing.width.map_or_else(|| row.value.clone(), |columns| row.cut_to(columns.saturating_sub(9 + width).max(20)));
-        writeln!(out, "      {} {:<PATH$} {text}", paint(style::of_sign(row.sign), row.sign), row.path)?;
+        writeln!(out, "      {} {:<PATH_COLUMNS$} {text}", paint(style::of_sign(row.sign), row.sign), row.path)?;
     }
     Ok(())
 }

@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn columns() {
+    fn custom_columns_parses_columns() {
         check("NAME:.metadata.name,L:metadata.labels,N:{.spec.missing}", "NAME|L|N = a|map[x:1 y:2]|<none>");
         check("A:.spec.list,B:.spec.list[*],C:.spec.none", "A|B|C = [1 map[k:true]]|1,map[k:true]|<nil>");
     }
 
     #[test]
-    fn mistakes() {
+    fn custom_columns_refuses_mistakes() {
         check("NAME", "\"NAME\" is not HEADING:path");
         check("NAME:", "\"NAME:\" is not HEADING:path");
         check("NAME:.a[", "[ without ]");

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use ketcd_restore::ObjectId;
 use ketcd_restore::cautions::Caution;
-use ketcd_restore::exclusions::EXCLUSIONS;
-use ketcd_restore::rules::RULES;
+use ketcd_restore::exclusions::ALL_EXCLUSIONS;
+use ketcd_restore::rules::ALL_RULES;
 use serde_json::Value;
 
 use super::document::ListForm;
@@ -58,10 +58,10 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
 
 /// The first few names of objects.
 fn list(ids: &[&ObjectId]) -> String {
-    const NAMED: usize = 12;
-    let mut names: Vec<String> = ids.iter().take(NAMED).map(ToString::to_string).collect();
-    if ids.len() > NAMED {
-        names.push(format!("and {} more", ids.len() - NAMED));
+    const MAX_OBJECTS_NAMED: usize = 12;
+    let mut names: Vec<String> = ids.iter().take(MAX_OBJECTS_NAMED).map(ToString::to_string).collect();
+    if ids.len() > MAX_OBJECTS_NAMED {
+        names.push(format!("and {} more", ids.len() - MAX_OBJECTS_NAMED));
     }
     names.join(", ")
 }
@@ -190,10 +190,10 @@ pub fn write_rules(out: &mut dyn Write) -> io::Result<()> {
     let rows = |heading: [&str; 3], rows: Vec<[&str; 3]>| -> Vec<Vec<String>> {
         std::iter::once(heading).chain(rows).map(|row| row.map(str::to_owned).to_vec()).collect()
     };
-    let stripped = RULES.iter().map(|rule| [rule.name, rule.strips, rule.reason]).collect();
+    let stripped = ALL_RULES.iter().map(|rule| [rule.name, rule.strips, rule.reason]).collect();
     write_aligned(&rows(["RULE", "STRIPS", "WHY"], stripped), out)?;
     writeln!(out)?;
-    let left_out = EXCLUSIONS.iter().map(|exclusion| [exclusion.name, exclusion.leaves_out, exclusion.reason]).collect();
+    let left_out = ALL_EXCLUSIONS.iter().map(|exclusion| [exclusion.name, exclusion.leaves_out, exclusion.reason]).collect();
     write_aligned(&rows(["RULE", "LEAVES OUT", "WHY"], left_out), out)
 }
 

@@ -2,11 +2,11 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::style::MARK;
+use super::style::MARK_CHAR;
 use super::visible::is_unsafe;
 
 /// How far a continued line is indented beyond its first.
-const HANG: usize = 4;
+const HANGING_INDENT: usize = 4;
 
 /// Breaks `line`, which may hold marks of styles, between words into lines of `width` columns; a longer word is broken itself, and
 /// continued after `…`. What is continued is indented. A line that fits is returned as it is.
@@ -16,7 +16,7 @@ pub fn fold(line: &str, width: usize) -> String {
         return line.to_owned();
     }
     let own = pieces.iter().take_while(|piece| piece.text == " ").count();
-    let indent = (own + HANG).min(width / 2);
+    let indent = (own + HANGING_INDENT).min(width / 2);
     let (mut folded, mut column, mut blanks) = (" ".repeat(own), own, 0);
     let mut rest = &pieces[own..];
     while let Some(first) = rest.first() {
@@ -52,17 +52,17 @@ pub fn fold(line: &str, width: usize) -> String {
 }
 
 /// A character or a mark.
-struct Piece<'a> {
+struct StyledChar<'a> {
     text: &'a str,
     width: usize,
 }
 
 /// The characters of a line with the columns they take: 0 for a mark, the width of its number for a character shown by number.
-fn pieces(line: &str) -> Vec<Piece<'_>> {
+fn pieces(line: &str) -> Vec<StyledChar<'_>> {
     let mut pieces = Vec::with_capacity(line.len());
     let mut characters = line.char_indices().peekable();
     while let Some((start, c)) = characters.next() {
-        let is_mark = c == MARK;
+        let is_mark = c == MARK_CHAR;
         let second = if is_mark { characters.next() } else { None };
         let end = second.map_or(start + c.len_utf8(), |(at, second)| at + second.len_utf8());
         let width = if is_mark {
@@ -77,7 +77,7 @@ fn pieces(line: &str) -> Vec<Piece<'_>> {
         } else {
             c.width().unwrap_or(0)
         };
-        pieces.push(Piece { text: &line[start..end], width });
+        pieces.push(StyledChar { text: &line[start..end], width });
     }
     pieces
 }
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(fold(&line, 7), line);
         let folded = fold(&format!("{} two", paint(FAINT, "one and")), 9);
         assert_eq!(plain(|out| write!(out, "{folded}")), "one and\n    two");
-        assert_eq!(folded.matches(MARK).count(), 2);
+        assert_eq!(folded.matches(MARK_CHAR).count(), 2);
     }
 
     #[test]

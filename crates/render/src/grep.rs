@@ -19,7 +19,7 @@ const WHO_COLUMNS: usize = 32;
 /// The fewest columns for a value next to all else.
 const MIN_VALUE_COLUMNS: usize = 16;
 /// What stands between columns.
-const GAP: &str = "  ";
+const COLUMN_GAP: &str = "  ";
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn write_object(lines: &[Line], width: Option<usize>, out: &mut dyn StyledWrite)
         widest(|line| &line.who, WHO_COLUMNS),
         widest(|line| &line.path, PATH_COLUMNS),
     ];
-    let taken = widths.iter().map(|width| width + GAP.len()).sum::<usize>() + GAP.len();
+    let taken = widths.iter().map(|width| width + COLUMN_GAP.len()).sum::<usize>() + COLUMN_GAP.len();
     for line in lines {
         match width.filter(|width| taken + MIN_VALUE_COLUMNS > *width) {
             Some(width) => write_stacked(line, width, out)?,
@@ -147,22 +147,24 @@ fn write_object(lines: &[Line], width: Option<usize>, out: &mut dyn StyledWrite)
 fn write_columns(line: &Line, widths: [usize; 4], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let cells = [&line.span, &line.time, &line.who, &line.path];
     let [span, time, who, path] = std::array::from_fn(|place| padded(cells[place], widths[place]));
-    let taken = [&span, &time, &who, &path].into_iter().map(|cell| columns(cell) + GAP.len()).sum::<usize>() + GAP.len();
+    let taken = [&span, &time, &who, &path].into_iter().map(|cell| columns(cell) + COLUMN_GAP.len()).sum::<usize>() + COLUMN_GAP.len();
     let value =
         width.map_or_else(|| line.value.clone(), |width| value::cut(&line.value, width.saturating_sub(taken).max(MIN_VALUE_COLUMNS)));
     let (span, time, who) = (paint(style::CHANGED, span), paint(style::FAINT, time), paint(style::ACTOR, who));
-    let end = if value.is_empty() { path.trim_end().to_owned() } else { format!("{path}{GAP}{value}") };
-    writeln!(out, "{GAP}{span}{GAP}{time}{GAP}{who}{GAP}{end}")
+    let end = if value.is_empty() { path.trim_end().to_owned() } else { format!("{path}{COLUMN_GAP}{value}") };
+    writeln!(out, "{COLUMN_GAP}{span}{COLUMN_GAP}{time}{COLUMN_GAP}{who}{COLUMN_GAP}{end}")
 }
 
 /// Writes one line as two, for narrow terminals.
 fn write_stacked(line: &Line, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let left = width.saturating_sub(columns(&line.path) + 2 * GAP.len()).max(MIN_VALUE_COLUMNS);
+    let left = width.saturating_sub(columns(&line.path) + 2 * COLUMN_GAP.len()).max(MIN_VALUE_COLUMNS);
     let value = value::cut(&line.value, left);
-    writeln!(out, "{}", format!("{GAP}{}{GAP}{value}", line.path).trim_end())?;
-    write!(out, "{GAP}{GAP}{GAP}{}", paint(style::CHANGED, &line.span))?;
+    writeln!(out, "{}", format!("{COLUMN_GAP}{}{COLUMN_GAP}{value}", line.path).trim_end())?;
+    write!(out, "{COLUMN_GAP}{COLUMN_GAP}{COLUMN_GAP}{}", paint(style::CHANGED, &line.span))?;
     let rest = [(style::FAINT, &line.time), (style::ACTOR, &line.who)];
-    rest.into_iter().filter(|(_, cell)| !cell.is_empty()).try_for_each(|(style, cell)| write!(out, "{GAP}{}", paint(style, cell)))?;
+    rest.into_iter()
+        .filter(|(_, cell)| !cell.is_empty())
+        .try_for_each(|(style, cell)| write!(out, "{COLUMN_GAP}{}", paint(style, cell)))?;
     writeln!(out)
 }
 

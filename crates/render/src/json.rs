@@ -47,7 +47,7 @@ pub fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result
     out.write_all(b"\n")
 }
 
-/// Returns what stands before the first item of a list of ours, with the stretch of history that was asked for.
+/// Returns the head of a list of ours, with the stretch of history that was asked for.
 pub fn head_of_list(window: Option<Window>) -> String {
     let window = window.map(|window| format!("\"window\":{},", compact(&window))).unwrap_or_default();
     format!("{{\"kind\":\"List\",{window}\"items\":[")

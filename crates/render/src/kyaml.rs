@@ -88,10 +88,10 @@ impl Kyaml {
 
     /// Writes a text as a value: in quotes, and where it has lines each of them on one of its own, folded.
     fn text(&mut self, text: &str, level: usize) {
-        const FOLD: &str = "\\\n";
+        const LINE_FOLD: &str = "\\\n";
         let has_lines = text.contains('\n');
         self.0.push('"');
-        self.0.push_str(if has_lines { FOLD } else { "" });
+        self.0.push_str(if has_lines { LINE_FOLD } else { "" });
         for c in text.chars() {
             if self.0.ends_with('\n') {
                 self.indent(level);
@@ -99,13 +99,13 @@ impl Kyaml {
                 self.0.push(if c.is_whitespace() && c != '\n' { '\\' } else { ' ' });
             }
             match c {
-                '\n' => self.0.extend(["\\n", FOLD]),
+                '\n' => self.0.extend(["\\n", LINE_FOLD]),
                 '\t' => self.0.push('\t'),
                 c => self.character(c),
             }
         }
         if has_lines {
-            self.0.push_str(if self.0.ends_with('\n') { "" } else { FOLD });
+            self.0.push_str(if self.0.ends_with('\n') { "" } else { LINE_FOLD });
             self.indent(level);
         }
         self.0.push('"');
@@ -182,7 +182,7 @@ fn is_letter_or_number(c: char) -> bool {
     )
 }
 
-/// Whether the name of a member is quoted: it is not a plain word, or readers of YAML could take it for something else than text.
+/// Whether the name of a member is quoted: it is not a plain word, or readers of YAML could take it for something other than text.
 fn needs_quotes(name: &str) -> bool {
     let last = name.chars().count().saturating_sub(1);
     let is_allowed =
@@ -192,10 +192,10 @@ fn needs_quotes(name: &str) -> bool {
 
 /// Whether a text of such characters is like null, a truth value, a number or a date to readers of YAML 1.1 or to Go.
 fn is_ambiguous(text: &str) -> bool {
-    const WORDS: [&str; 11] = ["null", "true", "y", "yes", "on", "false", "n", "no", "off", "t", "f"];
+    const AMBIGUOUS_WORDS: [&str; 11] = ["null", "true", "y", "yes", "on", "false", "n", "no", "off", "t", "f"];
     let lower = text.to_lowercase();
     // "T" and "F" are short forms of Go's truth values too.
-    if WORDS.contains(&lower.as_str()) {
+    if AMBIGUOUS_WORDS.contains(&lower.as_str()) {
         return true;
     }
     let digits = text.replace('_', "");

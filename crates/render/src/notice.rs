@@ -9,8 +9,8 @@ use super::watch::gap_words;
 
 /// The first few of some names, and how many more there are.
 fn listed(mut names: impl ExactSizeIterator<Item = String>) -> String {
-    const NAMED: usize = 6;
-    let first: Vec<String> = names.by_ref().take(NAMED).collect();
+    const MAX_NAMES_LISTED: usize = 6;
+    let first: Vec<String> = names.by_ref().take(MAX_NAMES_LISTED).collect();
     let more = if names.len() > 0 { format!(" and {} more", names.len()) } else { String::new() };
     format!("{}{more}", first.join(", "))
 }
@@ -34,7 +34,7 @@ fn counted(resources: &[(String, u64)]) -> (String, u64, &'static str) {
 fn unexplained(revisions: &[Revision]) -> String {
     let named = listed(revisions.iter().map(|revision| format!("r{revision}")));
     format!(
-        "no request in the audit logs made {named}, though they hold the requests of other such changes: they were written past the API server, or their requests were not logged"
+        "no request in the audit logs made {named}, though they hold the requests of other such changes: they were written directly to etcd, or their requests were not logged"
     )
 }
 

@@ -55,14 +55,14 @@ fn message(problem: &ApplyObstacle) -> String {
         ApplyObstacle::NodePortTaken { port, by } => format!("node port {port} is taken by {by}; leave out --keep node-port"),
         ApplyObstacle::ClusterIpTaken { address, by } => format!("address {address} is taken by {by}; leave out --keep cluster-ip"),
         ApplyObstacle::QuotaExceeded { quota, resource, hard, used, requested } => {
-            format!("{quota} allows {resource} {hard}, of which {used} is used; these take {requested}")
+            format!("{quota} allows {resource} {hard} and {used} is used; these request {requested}")
         }
         ApplyObstacle::WebhookUnreachable { configuration, webhook, service } => {
             format!("the webhook {webhook} of {configuration} must answer, but {service} does not exist")
         }
         ApplyObstacle::Webhook { configuration, webhook, must_answer } => {
             let reach = if *must_answer { ", and must answer" } else { "" };
-            format!("the webhook {webhook} of {configuration} is asked{reach}")
+            format!("the API server calls the webhook {webhook} of {configuration}{reach}")
         }
         ApplyObstacle::Policy { policy } => format!("{policy} is evaluated"),
         ApplyObstacle::LimitRange { limits } => format!("{limits} limits it, and sets the resources that it leaves out"),

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn orders() {
+    fn sort_key_orders_values_as_kubectl() {
         check(&[json!(10), json!(9), json!(null), json!(2.5)], &[json!(null), json!(2.5), json!(9), json!(10)]);
         check(&[json!("1Gi"), json!("100Mi"), json!("2")], &[json!("2"), json!("100Mi"), json!("1Gi")]);
         check(&[json!("x"), json!("5"), json!({}), json!(true)], &[json!(true), json!("5"), json!("x"), json!({})]);

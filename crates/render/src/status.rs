@@ -90,15 +90,15 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
     Ok(())
 }
 
-/// Says what was checked of database files; nothing where there is none.
+/// Says what was checked of database files; nothing if there is none.
 fn checked(checksums: &[Checksum]) -> String {
-    const SAID: [(Checksum, &str); 4] = [
+    const CHECKSUM_WORDS: [(Checksum, &str); 4] = [
         (Checksum::Holds, "SHA-256 holds"),
         (Checksum::Fails, "SHA-256 does not match"),
-        (Checksum::Absent, "no SHA-256 in the file: ketcd cannot notice changed values"),
+        (Checksum::Absent, "no SHA-256 in the file: ketcd cannot detect changed values"),
         (Checksum::Kept, "intact when its index was made, and unchanged since"),
     ];
-    let of_each = SAID.iter().filter_map(|(checksum, said)| match checksums.iter().filter(|known| *known == checksum).count() {
+    let of_each = CHECKSUM_WORDS.iter().filter_map(|(checksum, said)| match checksums.iter().filter(|known| *known == checksum).count() {
         0 => None,
         1 if checksums.len() == 1 => Some((*said).to_owned()),
         count => Some(format!("{count} of {} files: {said}", checksums.len())),
@@ -159,7 +159,7 @@ fn title(source: &SourceStatus) -> String {
     }
 }
 
-/// The directory that all of several sources lie in, with the slash at its end; empty where there is none.
+/// The directory that all of several sources lie in, with the slash at its end; empty if there is none.
 fn directory(parts: &[PartStatus]) -> &str {
     let [first, others @ ..] = parts else { return "" };
     let above = |path: &str| path.rfind('/').map_or(0, |slash| slash + 1);

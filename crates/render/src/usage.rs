@@ -12,9 +12,9 @@ use ketcd_history::usage::{LargestField, Remains, Sum};
 pub use super::page::UsagePage;
 
 /// Rows of a section, unless all are requested.
-const ROWS: usize = 8;
+const MAX_SECTION_ROWS: usize = 8;
 /// How many sums are shown: those with the most changes, and as many of the largest.
-const MOST: usize = 6;
+const MAX_SUMS_SHOWN: usize = 6;
 
 /// Writes the page.
 ///
@@ -112,21 +112,21 @@ fn count(of: u64, what: &str) -> String {
 }
 
 /// A column: its heading and its alignment.
-enum Column {
+enum UsageColumn {
     L(&'static str),
     R(&'static str),
 }
-use Column::{L, R};
+use UsageColumn::{L, R};
 
 /// The first rows of a section.
-fn first(page: &UsagePage, columns: &[Column], mut rows: Vec<Vec<String>>, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let shown = if page.is_wide { rows.len() } else { ROWS.min(rows.len()) };
+fn first(page: &UsagePage, columns: &[UsageColumn], mut rows: Vec<Vec<String>>, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let shown = if page.is_wide { rows.len() } else { MAX_SECTION_ROWS.min(rows.len()) };
     let hidden = rows.len() - shown;
     rows.truncate(shown);
     section(columns, rows, hidden, out)
 }
 
-fn section(columns: &[Column], rows: Vec<Vec<String>>, hidden: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
+fn section(columns: &[UsageColumn], rows: Vec<Vec<String>>, hidden: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -158,7 +158,7 @@ fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dy
         row.extend(page.has_bytes.then(|| idle(*sum)));
         row
     });
-    let columns: &[Column] = if page.has_bytes {
+    let columns: &[UsageColumn] = if page.has_bytes {
         &[L(of), R("KEYS"), R("LIVE"), R("WRITES"), R("WRITTEN"), R("DELETED"), R("IDLE")]
     } else {
         &[L(of), R("KEYS"), R("WRITES"), R("DELETED")]
@@ -170,8 +170,8 @@ fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dy
 fn outstanding<'p>(page: &UsagePage, sums: &'p [(String, Sum)]) -> Vec<&'p (String, Sum)> {
     let mut largest: Vec<usize> = (0..sums.len()).collect();
     largest.sort_by_key(|&place| Reverse(size(page, &sums[place].1)));
-    largest.truncate(MOST);
-    let stands_out = |place: &usize| page.is_wide || sums.len() <= ROWS || *place < MOST || largest.contains(place);
+    largest.truncate(MAX_SUMS_SHOWN);
+    let stands_out = |place: &usize| page.is_wide || sums.len() <= MAX_SECTION_ROWS || *place < MAX_SUMS_SHOWN || largest.contains(place);
     (0..sums.len()).filter(stands_out).map(|place| &sums[place]).collect()
 }
 
@@ -200,7 +200,7 @@ fn by_key(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
         row.extend(page.has_bytes.then(|| idle(*sum)));
         row
     });
-    let columns: &[Column] = if page.has_bytes {
+    let columns: &[UsageColumn] = if page.has_bytes {
         &[L("BUSIEST"), R("WRITES"), R("WRITTEN"), R("DELETED"), R("IDLE")]
     } else {
         &[L("BUSIEST"), R("WRITES"), R("DELETED")]

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::contract::common::KubernetesObject;
 use super::contract::watch as contract;
 use super::style::{FAINT, STRONG, StyledWrite, WARNING, paint};
-use super::table::{LabelColumns, Table, View};
+use super::table::{LabelColumns, ObjectTable, View};
 use super::visible::visible;
 use ketcd_cluster::watching::{Initial, InitialState};
 use ketcd_history::diff::ManagedFields;
@@ -38,8 +38,11 @@ impl Beginning<'_> {
             InitialState::Many => "is watched".to_owned(),
             InitialState::Present { body: Body::Opaque(opaque), .. } => format!("cannot be decoded: {}", visible(&opaque.reason)),
             InitialState::Present { body: Body::Object(object), kind } => {
-                let mut table =
-                    Table::new(kind.as_ref(), View { now: Some(now), is_wide: false, release: self.release }, LabelColumns::default());
+                let mut table = ObjectTable::new(
+                    kind.as_ref(),
+                    View { now: Some(now), is_wide: false, release: self.release },
+                    LabelColumns::default(),
+                );
                 table.push(object);
                 visible(&table.summary()).into_owned()
             }
@@ -84,7 +87,7 @@ pub fn write_gap_json(from: Revision, to: Revision, out: &mut dyn Write) -> io::
     out.write_all(b"\n")
 }
 
-/// What is said of missing revisions.
+/// Returns the message about missing revisions.
 pub fn gap_words(from: Revision, to: Revision) -> String {
     match from == to {
         true => format!("revision {from} was compacted away before it could be read: a gap"),

@@ -11,9 +11,9 @@ use super::visible::visible;
 use super::words::{bytes, caveat, some};
 
 /// The most events shown, unless all are asked for.
-const EVENTS: usize = 60;
+const MAX_EVENTS_SHOWN: usize = 60;
 /// The most nodes shown whose load changes, unless all are asked for.
-const NODES: usize = 15;
+const MAX_NODES_SHOWN: usize = 15;
 
 /// Writes the answer as text, what becomes of the pods first; `is_wide`: all of it.
 ///
@@ -35,7 +35,7 @@ pub fn write_other_order(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWri
     write_text(answer, is_wide, out)
 }
 
-/// Writes whether a node could be drained; `obstacle`: what stands in the way.
+/// Writes whether a node could be drained; `obstacle`: what would prevent it.
 ///
 /// # Errors
 /// The stream's.
@@ -65,7 +65,7 @@ pub fn write_after_nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWri
 
 /// Writes what happens, in order.
 fn events(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let shown = if is_wide { answer.events.len() } else { answer.events.len().min(EVENTS) };
+    let shown = if is_wide { answer.events.len() } else { answer.events.len().min(MAX_EVENTS_SHOWN) };
     if shown == 0 {
         return Ok(());
     }
@@ -410,7 +410,7 @@ fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Resul
     }
     let cpu = |load: Option<NodeLoad>| load.map_or(0, |load| load.cpu);
     names.sort_by_key(|name| (std::cmp::Reverse((cpu(of(&answer.after, name)) - cpu(of(&answer.before, name))).abs()), (*name).clone()));
-    let shown = if is_wide { names.len() } else { names.len().min(NODES) };
+    let shown = if is_wide { names.len() } else { names.len().min(MAX_NODES_SHOWN) };
     let mut rows = vec![["NODE", "CPU", "MEMORY", "PODS"].map(str::to_owned).to_vec()];
     for name in &names[..shown] {
         let (before, after) = (of(&answer.before, name), of(&answer.after, name));

@@ -23,7 +23,7 @@ fn use_words(used: &Use) -> String {
     variables.into_iter().chain(volumes).collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a YAML stream: the pod, then each source as it was at the start; what changed since stands in comments above it.
+/// Writes a YAML stream: the pod, then each source as it was at the start; comments above it say what changed since.
 ///
 /// # Errors
 /// The stream's.

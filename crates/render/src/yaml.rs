@@ -14,7 +14,7 @@ use super::visible::{is_unsafe, write_escaped};
 /// # Errors
 /// The stream's.
 pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let mut text = Yaml(String::new());
+    let mut text = YamlWriter(String::new());
     match value {
         Value::Object(members) if !members.is_empty() => text.members(members, 0, true),
         Value::Array(items) if !items.is_empty() => text.items(items, 0, true),
@@ -28,15 +28,15 @@ pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// The stream's.
 pub fn write_item(value: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let mut text = Yaml(String::new());
+    let mut text = YamlWriter(String::new());
     text.items(std::slice::from_ref(value), 0, true);
     out.write_all(text.0.as_bytes())
 }
 
 /// A document while it is written. Columns count from 0.
-struct Yaml(String);
+struct YamlWriter(String);
 
-impl Yaml {
+impl YamlWriter {
     fn indent(&mut self, column: usize) {
         self.0.extend(std::iter::repeat_n(' ', column));
     }
@@ -44,7 +44,7 @@ impl Yaml {
     /// Writes members whose names begin at `column`; the first one where the line stands if `is_begun`.
     fn members(&mut self, members: &Map<String, Value>, column: usize, is_begun: bool) {
         /// Readers look no further than 1,024 characters for the colon behind a name.
-        const LONG: usize = 1000;
+        const MAX_INLINE_NAME_CHARS: usize = 1000;
         for (index, (name, value)) in members.iter().enumerate() {
             if index > 0 || !is_begun {
                 self.indent(column);
@@ -55,7 +55,7 @@ impl Yaml {
             } else {
                 self.quoted(name)
             }
-            if self.0.len() - start > LONG {
+            if self.0.len() - start > MAX_INLINE_NAME_CHARS {
                 self.0.insert_str(start, "? ");
                 self.0.push('\n');
                 self.indent(column);
@@ -197,8 +197,8 @@ fn is_plain(text: &str) -> bool {
 
 /// Whether any reader would read a text as a boolean, null or an indicator.
 fn is_word(text: &str) -> bool {
-    const WORDS: [&str; 14] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~", "<<", "=", "inf", "nan"];
-    WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+    const AMBIGUOUS_WORDS: [&str; 14] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~", "<<", "=", "inf", "nan"];
+    AMBIGUOUS_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Whether any reader would read a text as a number or a time. This quotes more than any single reader needs.
@@ -220,7 +220,7 @@ fn is_like_number(text: &str) -> bool {
     is_name || is_of_base || is_decimal || is_like_time(&text)
 }
 
-/// Whether a text begins as a date does, and ends there or goes on with a time.
+/// Whether a text begins as a date does, and ends there or continues with a time.
 fn is_like_time(text: &str) -> bool {
     let mut parts = text.splitn(3, '-');
     let (Some(year), Some(month), Some(rest)) = (parts.next(), parts.next(), parts.next()) else { return false };

@@ -47,10 +47,10 @@ fn place(object: &Value) -> (String, String) {
 }
 
 /// The exclusion that leaves out objects with a controller.
-pub const OWNED: &str = "owned";
+pub const OWNED_EXCLUSION: &str = "owned";
 
 /// Every exclusion, in the order in which they are asked: the first that applies is reported.
-pub const EXCLUSIONS: &[Exclusion] = &[
+pub const ALL_EXCLUSIONS: &[Exclusion] = &[
     Exclusion {
         name: "events",
         leaves_out: "Events",
@@ -60,7 +60,7 @@ pub const EXCLUSIONS: &[Exclusion] = &[
     Exclusion {
         name: "terminating",
         leaves_out: "objects that were being deleted",
-        reason: "they were on their way out at this moment; an earlier --rev has them whole",
+        reason: "their deletion had begun; an earlier --rev has them whole",
         applies: |object, _| object["metadata"]["deletionTimestamp"].is_string(),
     },
     Exclusion {
@@ -82,7 +82,7 @@ pub const EXCLUSIONS: &[Exclusion] = &[
         applies: |object, _| is(object, "", "Pod") && !object["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null(),
     },
     Exclusion {
-        name: OWNED,
+        name: OWNED_EXCLUSION,
         leaves_out: "objects of a controller, by their ownerReferences",
         reason: "their controllers make them; --with owned adds them",
         applies: |object, _| controller(object).is_some(),
@@ -104,20 +104,20 @@ pub const EXCLUSIONS: &[Exclusion] = &[
     },
     Exclusion {
         name: "default-accounts",
-        leaves_out: "ServiceAccounts default with nothing of their own in them",
+        leaves_out: "ServiceAccounts default without content of their own",
         reason: "a controller makes one in each namespace",
         applies: is_plain_default_account,
     },
     Exclusion {
         name: "controller-accounts",
-        leaves_out: "ServiceAccounts of kube-system that belong to controllers of Kubernetes, with nothing of their own in them",
+        leaves_out: "ServiceAccounts of kube-system that belong to controllers of Kubernetes, without content of their own",
         reason: "kube-controller-manager makes them",
         applies: is_plain_controller_account,
     },
     Exclusion {
         name: "generated-tokens",
         leaves_out: "Secrets of ServiceAccounts that a controller generated (ACCOUNT-token-xxxxx)",
-        reason: "the tokens were for accounts with other uids; later releases do without",
+        reason: "the tokens were for accounts with other uids; later releases do not need them",
         applies: is_generated_token,
     },
     Exclusion {
@@ -137,9 +137,9 @@ pub const EXCLUSIONS: &[Exclusion] = &[
     },
 ];
 
-/// The first reason to leave an object out, of those that are not switched off (`is_off` by name).
+/// The first reason to leave an object out that is not switched off (`is_off` by name).
 pub fn exclusion(object: &Value, around: &Surroundings, is_off: impl Fn(&str) -> bool) -> Option<&'static Exclusion> {
-    EXCLUSIONS.iter().find(|exclusion| (exclusion.applies)(object, around) && !is_off(exclusion.name))
+    ALL_EXCLUSIONS.iter().find(|exclusion| (exclusion.applies)(object, around) && !is_off(exclusion.name))
 }
 
 /// The ownerReference of an object's controller. A StatefulSet owns its claims only so that they are deleted with it: what is on their volumes is not made
@@ -210,13 +210,14 @@ fn is_plain_account(object: &Value, account: &str) -> bool {
 }
 
 fn is_generated_token(object: &Value, _: &Surroundings) -> bool {
-    const TYPES: [&str; 3] = ["kubernetes.io/service-account-token", "kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson"];
+    const GENERATED_SECRET_TYPES: [&str; 3] =
+        ["kubernetes.io/service-account-token", "kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson"];
     let metadata = &object["metadata"];
     let annotation = |name: &str| metadata["annotations"][name].as_str();
     let account =
         annotation("kubernetes.io/service-account.name").or(annotation("openshift.io/internal-registry-auth-token.service-account"));
     is(object, "", "Secret")
-        && object["type"].as_str().is_some_and(|of| TYPES.contains(&of))
+        && object["type"].as_str().is_some_and(|of| GENERATED_SECRET_TYPES.contains(&of))
         && account.zip(metadata["name"].as_str()).is_some_and(|(account, name)| is_token_secret(name, account))
 }
 

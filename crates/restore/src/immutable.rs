@@ -14,7 +14,7 @@ enum Fixed {
 use Fixed::{Fields, SpecBut};
 
 /// Kinds and what may not change in them. Source: the `Validate…Update` functions of k8s.io/kubernetes `pkg/apis` v1.36.3.
-const FIXED: &[(&str, &str, Fixed)] = &[
+const IMMUTABLE_FIELDS: &[(&str, &str, Fixed)] = &[
     ("", "PersistentVolumeClaim", SpecBut(&["resources", "volumeAttributesClassName"])),
     (
         "",
@@ -90,7 +90,7 @@ const OF_VOLUME: &[&str] = &[
 pub fn changed(live: &Value, after: &Value) -> Vec<String> {
     let (group, kind) = (group(live), live["kind"].as_str().unwrap_or_default());
     let mut found = Vec::new();
-    if let Some((.., fixed)) = FIXED.iter().find(|row| (row.0, row.1) == (group, kind)) {
+    if let Some((.., fixed)) = IMMUTABLE_FIELDS.iter().find(|row| (row.0, row.1) == (group, kind)) {
         match fixed {
             Fields(pointers) => {
                 found.extend(pointers.iter().filter(|pointer| differs(live, after, pointer)).map(|pointer| dotted(pointer)))

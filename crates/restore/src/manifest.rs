@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::exclusions::EXCLUSIONS;
-use crate::rules::{CLAIM_REF, RULES, Rule, STATUS, VOLUME_NAME};
+use crate::exclusions::ALL_EXCLUSIONS;
+use crate::rules::{ALL_RULES, CLAIM_REF, Rule, STATUS_RULE, VOLUME_NAME};
 
 /// Which rules and exclusions are switched off.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +16,11 @@ pub struct Switches {
 impl Switches {
     /// Switches a rule or an exclusion off. Returns false where none has the name.
     pub fn keep(&mut self, name: &str) -> bool {
-        let known =
-            RULES.iter().map(|rule| rule.name).chain(EXCLUSIONS.iter().map(|exclusion| exclusion.name)).find(|known| *known == name);
+        let known = ALL_RULES
+            .iter()
+            .map(|rule| rule.name)
+            .chain(ALL_EXCLUSIONS.iter().map(|exclusion| exclusion.name))
+            .find(|known| *known == name);
         self.kept.extend(known);
         known.is_some()
     }
@@ -36,8 +39,8 @@ impl Switches {
 /// Strips all that the rules strip from a stored object, and returns those that found something. `has_status` says whether its kind has a status
 /// subresource; a custom kind may hold a status that is its user's.
 pub fn strip(object: &mut Value, switches: &Switches, has_status: bool) -> Vec<&'static Rule> {
-    let applies = |rule: &&Rule| !switches.is_off(rule.name) && (has_status || rule.name != STATUS);
-    RULES.iter().filter(applies).filter(|rule| rule.strip(object)).collect()
+    let applies = |rule: &&Rule| !switches.is_off(rule.name) && (has_status || rule.name != STATUS_RULE);
+    ALL_RULES.iter().filter(applies).filter(|rule| rule.strip(object)).collect()
 }
 
 /// Whether a CustomResourceDefinition (v1 or v1beta1) gives this version of its kind a status subresource.

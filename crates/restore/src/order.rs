@@ -35,7 +35,7 @@ pub enum Stage {
 }
 
 /// Kinds by stage, in the order within it.
-const ORDER: &[(Stage, &str, &str)] = &[
+const STAGE_ORDER: &[(Stage, &str, &str)] = &[
     (Stage::Namespaces, "", "Namespace"),
     (Stage::Definitions, "apiextensions.k8s.io", "CustomResourceDefinition"),
     (Stage::Classes, "scheduling.k8s.io", "PriorityClass"),
@@ -88,8 +88,8 @@ const ORDER: &[(Stage, &str, &str)] = &[
 pub fn stage(group: &str, kind: &str) -> (Stage, usize) {
     // Workloads and routes were served in `extensions` once.
     let is = |row: &&(Stage, &str, &str)| row.2 == kind && (row.1 == group || (group == "extensions" && !row.1.is_empty()));
-    let found = ORDER.iter().find(is);
-    found.map_or((Stage::Others, 0), |row| (row.0, ORDER.iter().position(|other| other == row).unwrap_or_default()))
+    let found = STAGE_ORDER.iter().find(is);
+    found.map_or((Stage::Others, 0), |row| (row.0, STAGE_ORDER.iter().position(|other| other == row).unwrap_or_default()))
 }
 
 /// Sorts manifests into the order in which they are to be applied: by stage and kind, then by namespace and name.

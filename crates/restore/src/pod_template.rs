@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::identity::group;
 
 /// Groups and kinds with a pod in them, and where it lies. Workloads of before 1.16 are in `extensions` too.
-const PLACES: &[(&[&str], &str, &str)] = &[
+const POD_TEMPLATE_PLACES: &[(&[&str], &str, &str)] = &[
     (&[""], "Pod", ""),
     (&[""], "PodTemplate", "/template"),
     (&[""], "ReplicationController", "/spec/template"),
@@ -21,7 +21,7 @@ const PLACES: &[(&[&str], &str, &str)] = &[
 /// The JSON pointer to the pod (its metadata and spec) in an object of this kind: empty for a Pod itself.
 pub fn pointer(object: &Value) -> Option<&'static str> {
     let (kind, group) = (object["kind"].as_str()?, group(object));
-    PLACES.iter().find(|(groups, own, _)| *own == kind && groups.contains(&group)).map(|(_, _, pointer)| *pointer)
+    POD_TEMPLATE_PLACES.iter().find(|(groups, own, _)| *own == kind && groups.contains(&group)).map(|(_, _, pointer)| *pointer)
 }
 
 /// The pod in an object: the Pod itself, or a workload's template.

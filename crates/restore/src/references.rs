@@ -18,7 +18,7 @@ pub enum Related {
     Storage,
 }
 
-/// Returns what an object refers to, of one sort, in the order of kinds and names.
+/// Returns the references of one sort in an object, in the order of kinds and names.
 pub fn references(object: &Value, related: Related) -> BTreeSet<ObjectId> {
     let mut found = References { namespace: object["metadata"]["namespace"].as_str(), ids: BTreeSet::new() };
     if let Some(pod) = pod_template::of(object) {
@@ -170,10 +170,10 @@ fn class_of(spec: &Value, found: &mut References<'_>) {
 /// The claims of a StatefulSet's pods, `TEMPLATE-SET-ORDINAL`, from its first ordinal on, as many as it has replicas or had.
 fn claims_of_stateful_set(object: &Value, found: &mut References<'_>) {
     /// No real StatefulSet is larger.
-    const MOST: u64 = 10_000;
+    const MAX_REPLICAS: u64 = 10_000;
     let number = |value: &Value| value.as_u64();
     let spec = &object["spec"];
-    let replicas = number(&spec["replicas"]).unwrap_or(1).max(number(&object["status"]["replicas"]).unwrap_or(0)).min(MOST);
+    let replicas = number(&spec["replicas"]).unwrap_or(1).max(number(&object["status"]["replicas"]).unwrap_or(0)).min(MAX_REPLICAS);
     let first = number(&spec["ordinals"]["start"]).unwrap_or(0);
     let set = object["metadata"]["name"].as_str().unwrap_or_default();
     for template in items(&spec["volumeClaimTemplates"]) {
@@ -215,8 +215,8 @@ pub fn binds(binding: &Value, accounts: &BTreeSet<(String, String)>) -> bool {
 
 /// The Role or ClusterRole that a binding refers to.
 pub fn role(binding: &Value) -> Option<ObjectId> {
-    const GROUP: &str = "rbac.authorization.k8s.io";
+    const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
     let (kind, name) = (binding["roleRef"]["kind"].as_str()?, binding["roleRef"]["name"].as_str()?);
     let namespace = binding["metadata"]["namespace"].as_str().filter(|_| kind == "Role");
-    ["Role", "ClusterRole"].contains(&kind).then(|| ObjectId::new(GROUP, kind, namespace, name))
+    ["Role", "ClusterRole"].contains(&kind).then(|| ObjectId::new(RBAC_GROUP, kind, namespace, name))
 }

@@ -40,11 +40,11 @@ pub use explanation::{
 };
 pub use framework::{
     AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, Fact, Feasible, Filter,
-    FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement, LabelCheck, Listed,
-    MOST_CHANGES, MemberResult, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementResult, Plugin, PluginScore,
-    PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, ResourceCheck, Sample, Score,
-    ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches, Unverifiable, Verdict,
-    VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
+    FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement, LabelCheck,
+    ListedNodes, MOST_CHANGES, MemberResult, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementResult, Plugin,
+    PluginScore, PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, ResourceCheck,
+    Sample, Score, ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches, Unverifiable,
+    Verdict, VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
 };
 pub use groups::{PlayedGroup, PlayedMember, play_group};
 pub use ketcd_kube::Release;

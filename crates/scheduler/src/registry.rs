@@ -2,11 +2,11 @@
 
 use crate::Plugin;
 use crate::legacy;
-use crate::plugins::{PLUGINS, pending};
+use crate::plugins::{FRAMEWORK_PLUGINS, pending};
 
 /// All plugins: those of the framework, then predicates and priorities of before.
 pub fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    PLUGINS.iter().copied().chain(legacy::all())
+    FRAMEWORK_PLUGINS.iter().copied().chain(legacy::all())
 }
 
 /// Returns the plugin of that name; one that is not implemented yet returns `Verdict::Unknown`.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::cluster::{Node, NodeFields, PodFields, PodInterner, PodSpec};
-use crate::plugins::{CORDON, required_matches, tolerates, untolerated};
+use crate::plugins::{CORDON_TAINT, required_matches, tolerates, untolerated};
 
 /// What of a node lets a pod on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Suitor {
             labels: required_matches(spec, node, true),
             taints: untolerated(&node.taints, &spec.tolerations, true).is_none(),
             stays: no_execute.into_iter().all(covers),
-            cordon: !node.unschedulable || covers(&CORDON),
+            cordon: !node.unschedulable || covers(&CORDON_TAINT),
         }
     }
 }

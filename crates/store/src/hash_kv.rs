@@ -15,7 +15,7 @@ use super::proto::mvccpb;
 use super::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Source, Until, Want, WatchItem};
 
 /// The name of the bucket that is hashed.
-const BUCKET: &[u8] = b"key";
+const KEY_BUCKET: &[u8] = b"key";
 
 /// etcd's hash of a store at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl KeyValueHasher {
         markers.sort_unstable_by(|one, other| other.cmp(one));
         // The marker is the newest version of the key "", which is alive for ever.
         has_kept |= !markers.is_empty();
-        let crc = crc32c::crc32c(BUCKET);
+        let crc = crc32c::crc32c(KEY_BUCKET);
         Ok(Self { crc, revision: revision.0, compacted, kept, has_kept, markers, is_whole: true, buffer: BytesMut::new() })
     }
 

@@ -171,7 +171,7 @@ impl KeyRange {
         Self { start, end: None }
     }
 
-    /// The smallest range that holds all of `ranges`; every key where there are none.
+    /// The smallest range that holds all of `ranges`; every key if there are none.
     pub fn hull(ranges: &[Self]) -> Self {
         let Some(start) = ranges.iter().map(|range| range.start.clone()).min() else { return Self::all() };
         let is_open = ranges.iter().any(|range| range.end.is_none());

@@ -28,7 +28,7 @@ pub struct LogState {
     pub term: u64,
     /// The last entry that the log knows to be committed.
     pub commit: u64,
-    /// The last entry that a raft snapshot stands for; 0 where there is none.
+    /// The last entry that a raft snapshot stands for; 0 if there is none.
     pub snapshot: u64,
     /// The last entry that was applied to the database; `None` without a database.
     pub applied: Option<u64>,

@@ -45,7 +45,7 @@ pub struct Facts<'a> {
     pub left_out: &'a [String],
     /// Configuration of the cluster's programs that lies with the files.
     pub companions: &'a [Companion],
-    /// Finds problems that reading alone does not show; `None` where there are none to find.
+    /// Finds problems that reading alone does not show; `None` if there are none to find.
     pub late_damage: Option<&'a dyn LateDamage>,
     /// The index in which a version before another one is found; `None` where such a version costs a read.
     pub before: Option<&'a dyn VersionIndex>,

@@ -2,7 +2,7 @@
 
 use super::{Alarm, Revision, RevisionSpan};
 
-/// What kind of source stands behind the trait, for `status` only.
+/// Which kind of source is behind the trait, for `status` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum SourceKind {

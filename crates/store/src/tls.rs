@@ -27,10 +27,10 @@ pub fn any_server() -> Arc<dyn ServerCertVerifier> {
 ///
 /// The system's, or that the file is larger.
 pub fn read_credentials(path: &Path) -> IoResult<Zeroizing<Vec<u8>>> {
-    const LARGEST: u64 = 16 << 20;
+    const MAX_FILE_BYTES: u64 = 16 << 20;
     let mut bytes = Zeroizing::new(Vec::new());
-    let length = File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if length as u64 > LARGEST { Err(Error::other("it is larger than 16 MiB")) } else { Ok(bytes) }
+    let length = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if length as u64 > MAX_FILE_BYTES { Err(Error::other("it is larger than 16 MiB")) } else { Ok(bytes) }
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use ketcd_store::load::{self, Bounds, Limits};
+use ketcd_store::load::{self, FileLimits, Limits};
 use ketcd_testing::heap;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -11,15 +11,19 @@ use proptest::test_runner::{Config, TestRunner};
 #[global_allocator]
 static COUNTING: heap::Counting = heap::Counting;
 
-const MIB: u64 = 1 << 20;
+const MIB_BYTES: u64 = 1 << 20;
 
 /// Limits that a few hundred KB can reach.
 fn limits() -> Limits {
-    Limits { unpacked: 4 * MIB, bounds: Bounds { heap: MIB, index: 2 * MIB, looks: 4 * MIB }, ..Limits::default() }
+    Limits {
+        unpacked: 4 * MIB_BYTES,
+        bounds: FileLimits { heap: MIB_BYTES, index: 2 * MIB_BYTES, looks: 4 * MIB_BYTES },
+        ..Limits::default()
+    }
 }
 
 /// What may be on the heap: what is kept there, indexes, two pieces of 32 MiB of objects, pieces on their way and the state of compressions.
-const HEAP: usize = 160 << 20;
+const MAX_HEAP_BYTES: usize = 160 << 20;
 
 /// What an archive is made of.
 #[derive(Clone, Debug)]
@@ -29,7 +33,7 @@ enum Part {
     Object(usize),
     /// This many small objects.
     Objects(usize),
-    /// What begins as a packed audit log, and goes on with zeros.
+    /// What begins as a packed audit log, and continues with zeros.
     PackedLog(usize),
     Tar(Vec<Part>),
     Zip(Vec<Part>, Lie),
@@ -154,12 +158,12 @@ impl Part {
 }
 
 fn parts() -> impl Strategy<Value = Part> {
-    const MOST: usize = 3 << 20;
+    const MAX_PART_BYTES: usize = 3 << 20;
     let leaf = prop_oneof![
-        (0..MOST).prop_map(Part::Zeros),
-        (0..MOST / 2).prop_map(Part::Object),
+        (0..MAX_PART_BYTES).prop_map(Part::Zeros),
+        (0..MAX_PART_BYTES / 2).prop_map(Part::Object),
         (1_usize..8000).prop_map(Part::Objects),
-        (0..MOST).prop_map(Part::PackedLog),
+        (0..MAX_PART_BYTES).prop_map(Part::PackedLog),
     ];
     let lie = prop_oneof![Just(Lie::None), (2_usize..300).prop_map(Lie::Often), any::<u32>().prop_map(Lie::Size), Just(Lie::Cut)];
     let packing = prop_oneof![Just(Packing::Gzip), Just(Packing::Zstd), Just(Packing::Bzip2)];
@@ -208,7 +212,7 @@ fn held(bytes: &[u8]) -> String {
         1
     });
     let all = bytes.len() as u64;
-    assert!(heap < HEAP, "{heap} bytes of heap for {all}: {said}");
+    assert!(heap < MAX_HEAP_BYTES, "{heap} bytes of heap for {all}: {said}");
     assert!(limits.spent.most_unpacked() <= limits.unpacked, "{} bytes unpacked: {said}", limits.spent.most_unpacked());
     // A file that is opened, and looked into for audit logs before, counts for each time.
     let most = limits.unpacked + limits.bounds.looks + 8 * (256 + 64) * all;
@@ -227,15 +231,15 @@ fn whatever_an_archive_holds_it_takes_no_more_than_the_limits() {
     let small = packed(Packing::Bzip2, &vec![0; 40 << 20]);
     let objects = Part::Objects(4500).bytes();
     let cases = [
-        // A packed audit log that goes on with zeros; archives of which each is within the limit, and not all together.
+        // A packed audit log that continues with zeros; archives of which each is within the limit, and not all together.
         ("raise --max-unpacked-size", zip(&[("audit.log.gz".to_owned(), log.bytes())], Lie::None)),
         ("raise --max-unpacked-size", packed(Packing::Zstd, &tar(&many(8, "tar.zst", &inner)))),
         // Entries that are one and the same; many small ones that take long to look at; more objects than there is memory for.
         ("whose entries overlap", zip(&[("a.yaml".to_owned(), object(1, 1 << 20))], Lie::Often(1000))),
-        ("only to see what lies in it", packed(Packing::Zstd, &tar(&many(2000, "bin", &small)))),
+        ("seeing what is in it needs", packed(Packing::Zstd, &tar(&many(2000, "bin", &small)))),
         ("an index of it takes more", packed(Packing::Zstd, &tar(&many(2, "json", &objects)))),
         // Sizes that are behind what they are of.
-        ("only to see what lies in it", zip(&[("zeros".to_owned(), vec![0; 300 << 20])], Lie::Cut)),
+        ("seeing what is in it needs", zip(&[("zeros".to_owned(), vec![0; 300 << 20])], Lie::Cut)),
     ];
     for (wanted, bytes) in cases {
         let said = held(&bytes);

@@ -8,11 +8,11 @@ use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::pki::Pki;
 use crate::wait::until_async;
 
-const NAMES: [&str; 3] = ["one", "two", "three"];
+const MEMBER_NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Starts `count` members that know each other, with this test's flags.
 pub async fn cluster(release: EtcdRelease, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
-    let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
+    let mut members: Vec<Etcd> = MEMBER_NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
     let peers: Vec<(String, SocketAddrV4)> = members.iter().map(|member| (member.name.clone(), member.peer_address())).collect();
     for member in &mut members {
         member.others = peers.iter().filter(|(name, _)| *name != member.name).cloned().collect();

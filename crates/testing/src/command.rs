@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
 
 /// How long ketcd waits for an etcd in a test that is not about that: as long as a busy machine, or one that stands still, may take.
-pub const PATIENCE: &str = "10m";
+pub const ETCD_PATIENCE: &str = "10m";
 
-/// A binary without the environment's ideas of where etcd is and how wide lines are, and with [`PATIENCE`]. A test of the package that builds it names it
+/// A binary without the environment's ideas of where etcd is and how wide lines are, and with [`ETCD_PATIENCE`]. A test of the package that builds it names it
 /// by `env!("CARGO_BIN_EXE_ketcd")`.
 pub fn built(binary: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(binary);
@@ -15,7 +15,7 @@ pub fn built(binary: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    command.env("ETCDCTL_DIAL_TIMEOUT", PATIENCE).env("ETCDCTL_COMMAND_TIMEOUT", PATIENCE);
+    command.env("ETCDCTL_DIAL_TIMEOUT", ETCD_PATIENCE).env("ETCDCTL_COMMAND_TIMEOUT", ETCD_PATIENCE);
     command
 }
 

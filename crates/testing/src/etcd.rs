@@ -35,7 +35,7 @@ pub enum EtcdRelease {
 }
 
 /// Every release.
-pub const RELEASES: [EtcdRelease; 3] = [EtcdRelease::V34, EtcdRelease::V35, EtcdRelease::V37];
+pub const ALL_RELEASES: [EtcdRelease; 3] = [EtcdRelease::V34, EtcdRelease::V35, EtcdRelease::V37];
 
 /// Makes a test for each release, or for those that are named, of an async function that takes one: `NAME::on_3_4`, `NAME::on_3_5`, `NAME::on_3_7`. By these
 /// names a run chooses its releases, so whatever needs a certain release ends in one of them.

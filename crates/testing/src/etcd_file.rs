@@ -4,15 +4,15 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-const PAGE: usize = 4096;
-const HEADER: usize = 16;
+const PAGE_BYTES: usize = 4096;
+const HEADER_BYTES: usize = 16;
 /// The bytes that an element of a branch or a leaf takes in addition to its key and value.
-const ELEMENT: usize = 16;
-const BRANCH: u16 = 1;
-const LEAF: u16 = 2;
-const META: u16 = 4;
+const ELEMENT_BYTES: usize = 16;
+const BRANCH_FLAG: u16 = 1;
+const LEAF_FLAG: u16 = 2;
+const META_FLAG: u16 = 4;
 /// The flag of an element that is a bucket.
-const BUCKET: u32 = 1;
+const BUCKET_FLAG: u32 = 1;
 
 /// A version of a key, as the bucket `key` holds it.
 #[derive(Clone, Copy, Debug)]
@@ -93,13 +93,13 @@ pub struct EtcdFile<W> {
 impl<W: Write + Seek> EtcdFile<W> {
     /// Begins a database; the meta pages are written last.
     pub fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(&[0; 2 * PAGE])?;
+        out.write_all(&[0; 2 * PAGE_BYTES])?;
         Ok(Self { out, pages: 2 })
     }
 
     /// Ends a database of these buckets, ascending by name, each with the root of its tree.
     pub fn finish(mut self, buckets: &[(&str, u64)]) -> io::Result<W> {
-        let mut tree = Tree::new(BUCKET);
+        let mut tree = Tree::new(BUCKET_FLAG);
         for (name, root) in buckets {
             tree.push(name.as_bytes(), &[root.to_le_bytes(), [0; 8]].concat(), &mut self)?;
         }
@@ -115,12 +115,12 @@ impl<W: Write + Seek> EtcdFile<W> {
     /// Writes a page, with those that it reaches over; returns its number.
     fn page(&mut self, flags: u16, count: usize, elements: &[u8], data: &[u8]) -> io::Result<u64> {
         let id = self.pages;
-        let length = HEADER + elements.len() + data.len();
-        let pages = length.div_ceil(PAGE);
+        let length = HEADER_BYTES + elements.len() + data.len();
+        let pages = length.div_ceil(PAGE_BYTES);
         self.out.write_all(&page_header(id, flags, count, pages - 1))?;
         self.out.write_all(elements)?;
         self.out.write_all(data)?;
-        self.out.write_all(&[0; PAGE][..pages * PAGE - length])?;
+        self.out.write_all(&[0; PAGE_BYTES][..pages * PAGE_BYTES - length])?;
         self.pages += pages as u64;
         Ok(id)
     }
@@ -135,18 +135,19 @@ fn page_header(id: u64, flags: u16, count: usize, overflow: usize) -> Vec<u8> {
 }
 
 fn meta_page(id: u64, root: u64, high_water: u64) -> Vec<u8> {
-    let mut page = page_header(id, META, 0, 0);
+    let mut page = page_header(id, META_FLAG, 0, 0);
     page.extend(0xED0C_DAED_u32.to_le_bytes());
     page.extend(2_u32.to_le_bytes());
-    page.extend((PAGE as u32).to_le_bytes());
+    page.extend((PAGE_BYTES as u32).to_le_bytes());
     page.extend([0; 4]);
     // The root bucket with its sequence, no list of free pages (etcd keeps none), and the transaction.
     for number in [root, 0, u64::MAX, high_water, 40 + id] {
         page.extend(number.to_le_bytes());
     }
-    let sum = page[HEADER..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let sum =
+        page[HEADER_BYTES..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     page.extend(sum.to_le_bytes());
-    page.resize(PAGE, 0);
+    page.resize(PAGE_BYTES, 0);
     page
 }
 
@@ -163,13 +164,13 @@ pub struct Leaves {
 impl Leaves {
     /// No leaves yet; each entry has these flags.
     pub fn new(flags: u32) -> Self {
-        Self { flags, entries: Vec::new(), bytes: HEADER }
+        Self { flags, entries: Vec::new(), bytes: HEADER_BYTES }
     }
 
     /// Adds the next entry; returns the leaf before it, if that was full.
     pub fn push<W: Write + Seek>(&mut self, key: &[u8], value: &[u8], file: &mut EtcdFile<W>) -> io::Result<Option<Child>> {
-        let bytes = ELEMENT + key.len() + value.len();
-        let full = if self.bytes + bytes > PAGE && !self.entries.is_empty() { Some(self.flush(file)?) } else { None };
+        let bytes = ELEMENT_BYTES + key.len() + value.len();
+        let full = if self.bytes + bytes > PAGE_BYTES && !self.entries.is_empty() { Some(self.flush(file)?) } else { None };
         self.bytes += bytes;
         self.entries.push((key.to_vec(), value.to_vec()));
         Ok(full)
@@ -178,17 +179,17 @@ impl Leaves {
     /// Writes the last leaf.
     pub fn flush<W: Write + Seek>(&mut self, file: &mut EtcdFile<W>) -> io::Result<Child> {
         let entries = std::mem::take(&mut self.entries);
-        let (mut elements, mut data) = (Vec::with_capacity(ELEMENT * entries.len()), Vec::with_capacity(self.bytes));
-        self.bytes = HEADER;
+        let (mut elements, mut data) = (Vec::with_capacity(ELEMENT_BYTES * entries.len()), Vec::with_capacity(self.bytes));
+        self.bytes = HEADER_BYTES;
         for (index, (key, value)) in entries.iter().enumerate() {
             elements.extend(self.flags.to_le_bytes());
-            elements.extend(((ELEMENT * (entries.len() - index) + data.len()) as u32).to_le_bytes());
+            elements.extend(((ELEMENT_BYTES * (entries.len() - index) + data.len()) as u32).to_le_bytes());
             elements.extend((key.len() as u32).to_le_bytes());
             elements.extend((value.len() as u32).to_le_bytes());
             data.extend_from_slice(key);
             data.extend_from_slice(value);
         }
-        let id = file.page(LEAF, entries.len(), &elements, &data)?;
+        let id = file.page(LEAF_FLAG, entries.len(), &elements, &data)?;
         Ok((entries.into_iter().next().map(|(key, _)| key).unwrap_or_default(), id))
     }
 }
@@ -233,8 +234,8 @@ impl Tree {
         if level == self.levels.len() {
             self.levels.push(Vec::new());
         }
-        let taken = |children: &[Child]| children.iter().map(|(key, _)| ELEMENT + key.len()).sum::<usize>();
-        if HEADER + taken(&self.levels[level]) + ELEMENT + child.0.len() > PAGE {
+        let taken = |children: &[Child]| children.iter().map(|(key, _)| ELEMENT_BYTES + key.len()).sum::<usize>();
+        if HEADER_BYTES + taken(&self.levels[level]) + ELEMENT_BYTES + child.0.len() > PAGE_BYTES {
             let children = std::mem::take(&mut self.levels[level]);
             let full = branch(&children, file)?;
             self.add(level + 1, full, file)?;
@@ -247,11 +248,11 @@ impl Tree {
 fn branch<W: Write + Seek>(children: &[Child], file: &mut EtcdFile<W>) -> io::Result<Child> {
     let (mut elements, mut data) = (Vec::new(), Vec::new());
     for (index, (key, child)) in children.iter().enumerate() {
-        elements.extend(((ELEMENT * (children.len() - index) + data.len()) as u32).to_le_bytes());
+        elements.extend(((ELEMENT_BYTES * (children.len() - index) + data.len()) as u32).to_le_bytes());
         elements.extend((key.len() as u32).to_le_bytes());
         elements.extend(child.to_le_bytes());
         data.extend_from_slice(key);
     }
-    let id = file.page(BRANCH, children.len(), &elements, &data)?;
+    let id = file.page(BRANCH_FLAG, children.len(), &elements, &data)?;
     Ok((children[0].0.clone(), id))
 }

@@ -17,27 +17,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static BYTES_HELD: AtomicUsize = AtomicUsize::new(0);
+static MAX_BYTES_HELD: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
+        let held = BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MAX_BYTES_HELD.fetch_max(held, Ordering::Relaxed);
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
         unsafe { System.dealloc(at, layout) }
     }
 }
 
 /// Does `work` and returns the bytes of heap that it needed at its peak.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    let before = BYTES_HELD.load(Ordering::Relaxed);
+    MAX_BYTES_HELD.store(before, Ordering::Relaxed);
     let done = work();
-    (done, MOST.load(Ordering::Relaxed) - before)
+    (done, MAX_BYTES_HELD.load(Ordering::Relaxed) - before)
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use crate::etcd::Etcd;
 
-/// Work that goes on until it is ended.
+/// Work that runs until it is ended.
 pub struct Work {
     end: Arc<AtomicBool>,
     task: JoinHandle<usize>,

@@ -3,10 +3,10 @@
 use crate::random::Random;
 
 /// The size of a page, in bytes.
-pub const PAGE: usize = 4096;
-const HEADER: usize = 16;
-const BRANCH: u16 = 1;
-const LEAF: u16 = 2;
+pub const PAGE_BYTES: usize = 4096;
+const HEADER_BYTES: usize = 16;
+const BRANCH_FLAG: u16 = 1;
+const LEAF_FLAG: u16 = 2;
 
 /// What was done to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 /// Every kind of damage to a database.
-pub const KINDS: [Kind; 11] = [
+pub const DAMAGE_KINDS: [Kind; 11] = [
     Kind::Bytes,
     Kind::Truncated,
     Kind::Zeroed,
@@ -52,7 +52,7 @@ pub const KINDS: [Kind; 11] = [
 
 /// Damages a database that may have a snapshot's checksum behind its last page.
 pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
-    let pages = db.len() / PAGE;
+    let pages = db.len() / PAGE_BYTES;
     let any = random.below(pages);
     let (one, other) = (2 + random.below(pages - 2), 2 + random.below(pages - 2));
     match kind {
@@ -63,23 +63,23 @@ pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
             }
         }
         Kind::Truncated => {
-            let at = if random.below(2) == 0 { any * PAGE } else { random.below(db.len()) };
+            let at = if random.below(2) == 0 { any * PAGE_BYTES } else { random.below(db.len()) };
             db.truncate(at);
         }
         Kind::Zeroed => {
-            let from = any * PAGE + random.below(8) * 512;
-            let to = db.len().min(from + [512, PAGE, 4 * PAGE][random.below(3)]);
+            let from = any * PAGE_BYTES + random.below(8) * 512;
+            let to = db.len().min(from + [512, PAGE_BYTES, 4 * PAGE_BYTES][random.below(3)]);
             db[from.min(to)..to].fill(0);
         }
         Kind::Misplaced | Kind::Renumbered => {
             let (first, second) = (page(db, one).to_vec(), page(db, other).to_vec());
-            db[other * PAGE..][..PAGE].copy_from_slice(&first);
+            db[other * PAGE_BYTES..][..PAGE_BYTES].copy_from_slice(&first);
             if random.below(2) == 0 {
-                db[one * PAGE..][..PAGE].copy_from_slice(&second);
+                db[one * PAGE_BYTES..][..PAGE_BYTES].copy_from_slice(&second);
             }
             if kind == Kind::Renumbered {
                 for id in [one, other] {
-                    db[id * PAGE..][..8].copy_from_slice(&(id as u64).to_le_bytes());
+                    db[id * PAGE_BYTES..][..8].copy_from_slice(&(id as u64).to_le_bytes());
                 }
             }
         }
@@ -88,7 +88,7 @@ pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
         Kind::Meta => damage_meta(db, random),
         Kind::MetaRoot => {
             for id in [0, 1] {
-                db[id * PAGE + HEADER + 16..][..8].copy_from_slice(&(one as u64).to_le_bytes());
+                db[id * PAGE_BYTES + HEADER_BYTES + 16..][..8].copy_from_slice(&(one as u64).to_le_bytes());
                 sign_meta(db, id);
             }
         }
@@ -98,7 +98,7 @@ pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
 }
 
 fn page(db: &[u8], id: usize) -> &[u8] {
-    &db[id * PAGE..(id + 1) * PAGE]
+    &db[id * PAGE_BYTES..(id + 1) * PAGE_BYTES]
 }
 
 fn u16_at(db: &[u8], at: usize) -> u16 {
@@ -115,12 +115,14 @@ fn u64_at(db: &[u8], at: usize) -> u64 {
 
 /// The pages that begin with their own number, as leaves, branches or either.
 fn pages_of(db: &[u8], flags: &[u16]) -> Vec<usize> {
-    (2..db.len() / PAGE).filter(|&id| u64_at(db, id * PAGE) == id as u64 && flags.contains(&u16_at(db, id * PAGE + 8))).collect()
+    (2..db.len() / PAGE_BYTES)
+        .filter(|&id| u64_at(db, id * PAGE_BYTES) == id as u64 && flags.contains(&u16_at(db, id * PAGE_BYTES + 8)))
+        .collect()
 }
 
 fn damage_header(db: &mut [u8], random: &mut Random) {
-    let pages = pages_of(db, &[LEAF, BRANCH]);
-    let at = pages[random.below(pages.len())] * PAGE;
+    let pages = pages_of(db, &[LEAF_FLAG, BRANCH_FLAG]);
+    let at = pages[random.below(pages.len())] * PAGE_BYTES;
     let count = u16_at(db, at + 10);
     match random.below(5) {
         0 => db[at + 10..at + 12].copy_from_slice(&(random.below(usize::from(count)) as u16).to_le_bytes()),
@@ -132,10 +134,10 @@ fn damage_header(db: &mut [u8], random: &mut Random) {
 }
 
 fn damage_element(db: &mut [u8], random: &mut Random) {
-    let pages = pages_of(db, &[LEAF, BRANCH]);
-    let at = pages[random.below(pages.len())] * PAGE;
+    let pages = pages_of(db, &[LEAF_FLAG, BRANCH_FLAG]);
+    let at = pages[random.below(pages.len())] * PAGE_BYTES;
     let count = usize::from(u16_at(db, at + 10));
-    let word = at + HEADER + 16 * random.below(count) + 4 * random.below(4);
+    let word = at + HEADER_BYTES + 16 * random.below(count) + 4 * random.below(4);
     let value = match random.below(3) {
         0 => u32_at(db, word) ^ 1 << random.below(16),
         1 => u32_at(db, word).wrapping_add(random.below(40) as u32).wrapping_sub(20),
@@ -148,13 +150,13 @@ fn damage_meta(db: &mut [u8], random: &mut Random) {
     let (first, second) = (page(db, 0).to_vec(), page(db, 1).to_vec());
     match random.below(4) {
         0 => {
-            db[..PAGE].copy_from_slice(&second);
-            db[PAGE..2 * PAGE].copy_from_slice(&first);
+            db[..PAGE_BYTES].copy_from_slice(&second);
+            db[PAGE_BYTES..2 * PAGE_BYTES].copy_from_slice(&first);
         }
-        1 => db[..PAGE].copy_from_slice(&second),
-        2 => db[PAGE..2 * PAGE].copy_from_slice(&first),
+        1 => db[..PAGE_BYTES].copy_from_slice(&second),
+        2 => db[PAGE_BYTES..2 * PAGE_BYTES].copy_from_slice(&first),
         _ => {
-            let at = random.below(2) * PAGE + HEADER + random.below(64);
+            let at = random.below(2) * PAGE_BYTES + HEADER_BYTES + random.below(64);
             db[at] ^= 1 << random.below(8);
         }
     }
@@ -162,20 +164,20 @@ fn damage_meta(db: &mut [u8], random: &mut Random) {
 
 /// Writes a meta page's checksum anew.
 fn sign_meta(db: &mut [u8], id: usize) {
-    let at = id * PAGE + HEADER;
+    let at = id * PAGE_BYTES + HEADER_BYTES;
     let sum = db[at..at + 56].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     db[at + 56..at + 64].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// Lets the bucket `key` begin at another page.
 fn move_root(db: &mut [u8], random: &mut Random) {
-    let newest = usize::from(u64_at(db, PAGE + HEADER + 48) > u64_at(db, HEADER + 48));
-    let root = u64_at(db, newest * PAGE + HEADER + 16) as usize * PAGE;
+    let newest = usize::from(u64_at(db, PAGE_BYTES + HEADER_BYTES + 48) > u64_at(db, HEADER_BYTES + 48));
+    let root = u64_at(db, newest * PAGE_BYTES + HEADER_BYTES + 16) as usize * PAGE_BYTES;
     for index in 0..usize::from(u16_at(db, root + 10)) {
-        let element = root + HEADER + 16 * index;
+        let element = root + HEADER_BYTES + 16 * index;
         let (place, key) = (element + u32_at(db, element + 4) as usize, u32_at(db, element + 8) as usize);
         if &db[place..place + key] == b"key" {
-            let pages = pages_of(db, &[LEAF, BRANCH]);
+            let pages = pages_of(db, &[LEAF_FLAG, BRANCH_FLAG]);
             let to = pages[random.below(pages.len())] as u64;
             db[place + key..][..8].copy_from_slice(&to.to_le_bytes());
         }
@@ -185,9 +187,9 @@ fn move_root(db: &mut [u8], random: &mut Random) {
 /// Puts one leaf where another one of the same first key is: older or newer, who knows. Every other time, and where there is no such
 /// pair, any two.
 fn place_stale(db: &mut [u8], random: &mut Random) {
-    let leaves = pages_of(db, &[LEAF]);
+    let leaves = pages_of(db, &[LEAF_FLAG]);
     let first_key = |id: &usize| {
-        let element = id * PAGE + HEADER;
+        let element = id * PAGE_BYTES + HEADER_BYTES;
         let place = element + u32_at(db, element + 4) as usize;
         db.get(place..place + 8).map(<[u8]>::to_vec)
     };
@@ -199,8 +201,8 @@ fn place_stale(db: &mut [u8], random: &mut Random) {
     let any = (leaves[start], leaves[random.below(leaves.len())]);
     let (from, to) = pairs.clone().next().filter(|_| random.below(2) == 0).unwrap_or(any);
     let copy = page(db, from).to_vec();
-    db[to * PAGE..][..PAGE].copy_from_slice(&copy);
-    db[to * PAGE..][..8].copy_from_slice(&(to as u64).to_le_bytes());
+    db[to * PAGE_BYTES..][..PAGE_BYTES].copy_from_slice(&copy);
+    db[to * PAGE_BYTES..][..8].copy_from_slice(&(to as u64).to_le_bytes());
 }
 
 /// What was done to a log.
@@ -228,7 +230,7 @@ pub fn damage_log(log: &mut Vec<u8>, written: usize, kind: LogKind, random: &mut
         LogKind::Bytes => log[at] ^= 1 << random.below(8),
         LogKind::Truncated => log.truncate(at),
         LogKind::Zeroed => {
-            let end = written.min(at + 1 + random.below(PAGE));
+            let end = written.min(at + 1 + random.below(PAGE_BYTES));
             log[at..end].fill(0);
         }
         LogKind::Swapped => {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 
 /// A socket that has the port and does not listen: a connection to it is refused, and no other program gets the port.
-static SOCKET: LazyLock<(OwnedFd, SocketAddrV4)> = LazyLock::new(|| {
+static SILENT_SOCKET: LazyLock<(OwnedFd, SocketAddrV4)> = LazyLock::new(|| {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = getsockname(&socket).unwrap().try_into().unwrap();
@@ -16,5 +16,5 @@ static SOCKET: LazyLock<(OwnedFd, SocketAddrV4)> = LazyLock::new(|| {
 
 /// Returns an endpoint where nobody listens as long as this process runs.
 pub fn nobody(scheme: &str) -> String {
-    format!("{scheme}{}", SOCKET.1)
+    format!("{scheme}{}", SILENT_SOCKET.1)
 }

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// Runs `command` with standard output and standard error on a terminal of so many columns; returns what it wrote, without lines of progress that were
+/// Runs `command` with standard output and standard error on a terminal of this many columns; returns what it wrote, without lines of progress that were
 /// erased again, and how it ended.
 pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let (text, status) = all_of(columns, command);

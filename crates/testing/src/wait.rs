@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Between two looks; longer where a look itself takes long, so that waiting leaves the machine to what is waited for.
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_PAUSE: Duration = Duration::from_millis(5);
 
 /// Waits until `look` finds something that gives no sign of its own: a port that opens, a file that another process writes.
 pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
@@ -12,7 +12,7 @@ pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
         let begun = Instant::now();
         match look() {
             Some(found) => return found,
-            None => thread::sleep(PAUSE.max(2 * begun.elapsed())),
+            None => thread::sleep(POLL_PAUSE.max(2 * begun.elapsed())),
         }
     }
 }
@@ -24,7 +24,7 @@ pub async fn until_async<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
         let begun = Instant::now();
         match look().await {
             Some(found) => return found,
-            None => tokio::time::sleep(PAUSE.max(2 * begun.elapsed())).await,
+            None => tokio::time::sleep(POLL_PAUSE.max(2 * begun.elapsed())).await,
         }
     }
 }
@@ -32,5 +32,5 @@ pub async fn until_async<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
 /// The time between two looks, for a task that is spawned: what an [`AsyncFnMut`] returns cannot be said to be `Send`.
 #[cfg(feature = "etcd")]
 pub async fn pause() {
-    tokio::time::sleep(PAUSE).await;
+    tokio::time::sleep(POLL_PAUSE).await;
 }

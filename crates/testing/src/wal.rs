@@ -12,7 +12,7 @@ struct Record {
 }
 
 /// The kind of a record that holds an entry.
-pub const ENTRY: u64 = 2;
+pub const ENTRY_RECORD: u64 = 2;
 
 /// Returns the records of a log file: kind, data.
 pub fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
@@ -48,8 +48,8 @@ pub fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
 pub fn without_first(records: &[(u64, Vec<u8>)], dropped: usize) -> Vec<u8> {
     let mut entries = 0;
     let kept = records.iter().filter(|(kind, _)| {
-        entries += usize::from(*kind == ENTRY);
-        *kind != ENTRY || entries > dropped
+        entries += usize::from(*kind == ENTRY_RECORD);
+        *kind != ENTRY_RECORD || entries > dropped
     });
     log_of(&kept.cloned().collect::<Vec<_>>())
 }

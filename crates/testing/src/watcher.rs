@@ -1,4 +1,4 @@
-//! A command that goes on, as `ketcd watch` does, and what it prints meanwhile.
+//! A command that continues, as `ketcd watch` does, and what it prints meanwhile.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Runs a command that goes on.
+    /// Runs a command that continues.
     pub fn run(command: &mut Command) -> Self {
         let begun = Instant::now();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

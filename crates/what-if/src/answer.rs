@@ -47,7 +47,7 @@ pub struct SimulatedEvent {
     pub pod: SimulatedPod,
     /// The node it is on or gets.
     pub node: Option<String>,
-    /// The nodes that have as many points as the one it gets; of a pod that makes room, those on which room could be made as well.
+    /// The nodes that have as many points as the one it gets; for a pod that makes room, those on which room could be made as well.
     pub tied_with: Vec<String>,
     /// Where the scheduler stops before it has seen every node that fits: how many it found, and how many fit. Others might have been chosen then.
     pub sampled: Option<(usize, usize)>,
@@ -137,13 +137,13 @@ pub struct Loss {
 pub struct Spare {
     /// Those that could be, one after the other, in this order.
     pub nodes: Vec<String>,
-    /// The others, each with what stands in the way once those are drained.
+    /// The others, each with what would prevent its drain once those are drained.
     pub others: Vec<(String, String)>,
     /// Whether no larger set exists, where the first of equal nodes is chosen each time.
     pub is_largest: bool,
     /// How many nodes could be drained at most: by the room of the nodes alone, where it is not known better.
     pub most: usize,
-    /// Whether these are the nodes of the first order, the emptiest first, so that what [`Follow::decided`](super::Follow::decided) said of each node stands.
+    /// Whether these are the nodes of the first order, the emptiest first, so that what [`Follow::decided`](super::Follow::decided) said of each node is still true.
     pub is_first_order: bool,
     /// How often a pod was tried: the search for a larger set is bounded by it.
     pub attempts: usize,
@@ -278,7 +278,7 @@ pub enum Unmodelled {
         /// The missing evidence.
         missing: String,
     },
-    /// The simulation was ended after so many steps, before the cluster came to rest.
+    /// The simulation was ended after this many steps, before the cluster came to rest.
     Endless {
         /// How many steps.
         steps: usize,

@@ -2,11 +2,11 @@
 //! `--delete-emptydir-data` and `--force`.
 //!
 //! Pods are evicted one after the other, each once the cluster has come to rest. One that a budget holds back is named. kubectl tries it again every
-//! five seconds: whether it could leave once the others have left is said, and a drain that goes on as long as kubectl's does it.
+//! five seconds: whether it could leave once the others have left is said, and a drain that continues as long as kubectl's does it.
 
 use super::answer::{Happening, SimulatedEvent, Unmodelled};
 use super::control_loop::settle;
-use super::controllers::{KNOWN, node_lifecycle};
+use super::controllers::{KNOWN_KINDS, node_lifecycle};
 use super::eviction::{self, Blocked};
 use super::json::{controller, text};
 use super::model::Id;
@@ -81,7 +81,7 @@ fn leaves(world: &mut SimulatedCluster<'_>, id: &Id) -> bool {
     if kind == "DaemonSet" && world.model.has(&Id::new("DaemonSet", &id.namespace, text(owner, "/name"))) {
         return false;
     }
-    if !KNOWN.contains(&kind) {
+    if !KNOWN_KINDS.contains(&kind) {
         let name = format!("{}/{}", id.namespace, text(owner, "/name"));
         world.caveats.insert(Unmodelled::Controller { kind: kind.to_owned(), name });
     }

@@ -216,7 +216,7 @@ fn obstacle(world: &mut SimulatedCluster<'_>, first: usize) -> Option<String> {
 }
 
 /// Kinds whose pods are made again wherever there is room. A Job may fail instead, and a DaemonSet's pods stay.
-const REMADE: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
+const REMADE_KINDS: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// CPU, memory and a number of pods.
 type Amounts = [i64; 3];
@@ -235,7 +235,7 @@ impl Room {
         let (mut nodes, mut wanted): (BTreeMap<String, Amounts>, Amounts) = (BTreeMap::new(), [0; 3]);
         for name in world.nodes() {
             let pods = node_lifecycle::on_node(world, &name);
-            let (remade, daemons): (Vec<Id>, Vec<Id>) = pods.into_iter().partition(|id| is_of(world, id, &REMADE));
+            let (remade, daemons): (Vec<Id>, Vec<Id>) = pods.into_iter().partition(|id| is_of(world, id, &REMADE_KINDS));
             let stays: Vec<Id> = daemons.into_iter().filter(|id| is_of(world, id, &["DaemonSet"])).collect();
             let Some(node) = world.model.state.node(&name) else { continue };
             let sum = |ids: &[Id]| {

@@ -9,8 +9,8 @@ use super::model::Id;
 use super::simulated_cluster::SimulatedCluster;
 
 /// What the API server answers where a budget has nothing left.
-const VIOLATES: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
-const SEVERAL: &str = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+const BUDGET_VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
+const SEVERAL_BUDGETS: &str = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
 /// Why a pod cannot be evicted, and the budget that decides.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn ask_budgets(world: &mut SimulatedCluster<'_>, id: &Id, pod: &Value) -> Result
     let budget = match &budgets[..] {
         [] => return Ok(()),
         [one] => one,
-        _ => return Err(Blocked { message: SEVERAL.to_owned(), budget: None }),
+        _ => return Err(Blocked { message: SEVERAL_BUDGETS.to_owned(), budget: None }),
     };
     let count = |field: &str| number(budget, &format!("/status/{field}")).unwrap_or(0);
     if !is_condition_true(pod, "Ready") {
@@ -67,7 +67,7 @@ fn ask_budgets(world: &mut SimulatedCluster<'_>, id: &Id, pod: &Value) -> Result
         return Err(Blocked { message: "pdb disruptions allowed is negative".to_owned(), budget: name });
     }
     if count("disruptionsAllowed") == 0 {
-        return Err(Blocked { message: VIOLATES.to_owned(), budget: name });
+        return Err(Blocked { message: BUDGET_VIOLATION.to_owned(), budget: name });
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ fn one_more(world: &mut SimulatedCluster<'_>, owner: &Value, template: &Value) -
     Ok(())
 }
 
-/// What makes the pods: of a Deployment its newest ReplicaSet, made where there is none, else the object itself.
+/// What makes the pods: of a Deployment its newest ReplicaSet, made if there is none, else the object itself.
 fn maker(world: &mut SimulatedCluster<'_>, object: &Value, choices: &mut Choices) -> Arc<Value> {
     if text(object, "/kind") != "Deployment" {
         return Arc::new(object.clone());

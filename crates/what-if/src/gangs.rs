@@ -20,7 +20,7 @@ use super::simulated_cluster::SimulatedCluster;
 const LONGEST_WAIT: i64 = 5 * 60 * 1_000;
 
 /// The plugin that keeps the pods of a gang together.
-const PLUGIN: &str = "GangScheduling";
+const GANG_PLUGIN: &str = "GangScheduling";
 
 /// Plays the cycle of a pod's group; `None` where it is tried by itself.
 pub(super) fn cycle(world: &mut SimulatedCluster<'_>, pod: &Arc<PodInfo>, choices: &mut Choices) -> Option<PlayedGroup> {
@@ -51,7 +51,7 @@ pub(super) fn attempt(world: &mut SimulatedCluster<'_>, pod: &Arc<PodInfo>, choi
     world.attempts += group.members.len();
     note(world, pod, &group);
     match &group.held_back {
-        Some(reason) => keep_out(world, pod, PLUGIN, reason),
+        Some(reason) => keep_out(world, pod, GANG_PLUGIN, reason),
         None => submit(world, group),
     }
     true
@@ -113,7 +113,7 @@ pub(super) fn hold(
     let gang = format!("{}/{gang}", pod.namespace);
     if world.timed_out.get(&gang) == Some(&world.changes) {
         // Nothing changed since the gang waited in vain: it would wait in vain again.
-        keep_out(world, pod, PLUGIN, why);
+        keep_out(world, pod, GANG_PLUGIN, why);
         return true;
     }
     let (id, now) = (id(pod), world.now);
@@ -152,7 +152,7 @@ pub(super) fn give_up(world: &mut SimulatedCluster<'_>, id: &Id) {
     world.refuse(id, message, None);
     let (now, changes) = (world.now, world.changes);
     world.timed_out.insert(held.gang, changes);
-    world.queue.keep_out(&assumed, now, PLUGIN);
+    world.queue.keep_out(&assumed, now, GANG_PLUGIN);
     say(world, id, message);
     world.off_node(&assumed);
 }

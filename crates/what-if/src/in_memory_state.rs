@@ -78,7 +78,7 @@ pub(super) struct InMemoryState {
     pub uncounted: BTreeSet<String>,
     /// No pod had a lower priority so far. The lowest there is, where pods have the priority of their group.
     pub lowest_priority: i32,
-    /// Deployments that were changed: their rollout goes on until it is done.
+    /// Deployments that were changed: their rollout runs until it is done.
     pub changed: BTreeSet<Id>,
     /// Those of them that have a new template.
     pub rollouts: BTreeSet<Id>,
@@ -112,7 +112,7 @@ pub(super) struct InMemoryState {
     pub caveats: BTreeSet<Unmodelled>,
     /// The pods that the simulation made.
     pub made: BTreeSet<Id>,
-    /// How many more pods there are than at the beginning, but for those of DaemonSets, of which nodes bound the number.
+    /// How many more pods there are than at the beginning, except those of DaemonSets, whose number nodes limit.
     pub more_pods: i64,
     /// How many more there may be.
     pub most_more_pods: i64,
@@ -142,7 +142,7 @@ impl InMemoryState {
         format!("new{}", self.names)
     }
 
-    /// Lets something happen in so many milliseconds.
+    /// Lets something happen in this many milliseconds.
     pub(super) fn later(&mut self, milliseconds: i64, what: Due) {
         self.dues += 1;
         let when = (self.now.saturating_add(milliseconds), self.dues);

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-/// The text at a pointer; empty where there is none.
+/// The text at a pointer; empty if there is none.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The largest number, on either side of zero, that is taken as it is written. API servers refuse larger ones in fields of 32 bits, and as seconds it is
 /// some ten thousand years; objects that no API server wrote may have any. Sums and thousandfolds of such numbers are numbers still.
-const LARGEST: i64 = 1 << 40;
+const MAX_EXACT_NUMBER: i64 = 1 << 40;
 
 fn bounded(number: i64) -> i64 {
-    number.clamp(-LARGEST, LARGEST)
+    number.clamp(-MAX_EXACT_NUMBER, MAX_EXACT_NUMBER)
 }
 
 /// The whole number at a pointer; one beyond the largest counts as the largest.
@@ -107,8 +107,14 @@ mod tests {
     fn numbers_beyond_the_largest_count_as_it() {
         let object = json!({"low": i64::MIN, "high": i64::MAX, "beyond": u64::MAX, "usual": 2_147_483_647});
         let of = |pointer: &str| number(&object, pointer);
-        assert_eq!((of("/low"), of("/high"), of("/beyond"), of("/usual")), (Some(-LARGEST), Some(LARGEST), None, Some(2_147_483_647)));
-        assert_eq!((scaled(&json!(i64::MAX), 5, true), scaled(&json!("9223372036854775807%"), 1, true)), (Some(LARGEST), Some(LARGEST)));
+        assert_eq!(
+            (of("/low"), of("/high"), of("/beyond"), of("/usual")),
+            (Some(-MAX_EXACT_NUMBER), Some(MAX_EXACT_NUMBER), None, Some(2_147_483_647))
+        );
+        assert_eq!(
+            (scaled(&json!(i64::MAX), 5, true), scaled(&json!("9223372036854775807%"), 1, true)),
+            (Some(MAX_EXACT_NUMBER), Some(MAX_EXACT_NUMBER))
+        );
         assert_eq!(scaled(&json!("9223372036854775807%"), 5, true), None);
     }
 

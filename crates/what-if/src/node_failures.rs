@@ -15,7 +15,7 @@ use super::seed::Choices;
 use super::simulated_cluster::SimulatedCluster;
 
 /// The node label of zones.
-const ZONE: &str = "topology.kubernetes.io/zone";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `threads`: how many work at once, each on a cluster of its own.
 ///
@@ -57,7 +57,7 @@ pub(super) fn losses(
 fn groups(world: &SimulatedCluster<'_>, by: &str) -> Result<BTreeMap<String, Vec<String>>> {
     let label = match by {
         "node" => return Ok(world.nodes().into_iter().map(|node| (node.clone(), vec![node])).collect()),
-        "zone" => ZONE,
+        "zone" => ZONE_LABEL,
         label => label,
     };
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -13,7 +13,7 @@ use super::model::Id;
 use super::simulated_cluster::SimulatedCluster;
 
 /// The prefix of cluster-autoscaler's annotations that say what the nodes of a group offer.
-const CAPACITY: &str = "capacity.cluster-autoscaler.kubernetes.io/";
+const CAPACITY_PREFIX: &str = "capacity.cluster-autoscaler.kubernetes.io/";
 /// The label of a node's instance type.
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 /// How many pods cluster-autoscaler takes a node to hold, where the group does not say.
@@ -51,10 +51,10 @@ fn lacks(object: &Value, what: &str) -> Error {
 
 /// The nodes of a group of machines, as many as it has replicas.
 fn of_machines(world: &mut SimulatedCluster<'_>, group: &Value) -> Result<Vec<Value>> {
-    let annotation = |name: &str| group["metadata"]["annotations"][format!("{CAPACITY}{name}")].as_str();
+    let annotation = |name: &str| group["metadata"]["annotations"][format!("{CAPACITY_PREFIX}{name}")].as_str();
     let mut capacity = Map::new();
     for (name, resource) in [("cpu", "cpu"), ("memory", "memory")] {
-        let amount = annotation(name).ok_or_else(|| lacks(group, &format!("it has no annotation {CAPACITY}{name}")))?;
+        let amount = annotation(name).ok_or_else(|| lacks(group, &format!("it has no annotation {CAPACITY_PREFIX}{name}")))?;
         capacity.insert(resource.to_owned(), json!(amount));
     }
     capacity.insert("pods".to_owned(), json!(annotation("maxPods").unwrap_or(MOST_PODS)));

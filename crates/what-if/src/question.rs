@@ -35,7 +35,7 @@ pub struct WhatIfQuestion<'q> {
     pub fit: Option<FitOf>,
     /// In how many futures; 0: in one, in which the first of all equals is chosen.
     pub seeds: u64,
-    /// Whether the loss of each node (`node`), of each zone (`zone`), or of the nodes of each value of a label is asked, after the actions.
+    /// Which losses to play after the actions: each node (`node`), each zone (`zone`), or the nodes of each value of a label.
     pub each: Option<String>,
     /// Whether it is asked which nodes could be drained, after the actions.
     pub spare: bool,
@@ -58,7 +58,7 @@ pub enum FitOf {
     Object(Value),
 }
 
-/// Plays the state of a cluster at the revision looked at on, after some actions, until the cluster comes to rest.
+/// Plays the state of a cluster forward from the revision looked at, after some actions, until the cluster comes to rest.
 ///
 /// # Errors
 /// The source cannot be read, an action cannot be done, or the options would be refused by that scheduler.

@@ -15,7 +15,7 @@ use super::simulated_cluster::SimulatedCluster;
 use super::waiting_pods;
 
 /// What controllers and admission look at.
-const RESOURCES: [&str; 22] = [
+const READ_RESOURCES: [&str; 22] = [
     "pods",
     "nodes",
     "deployments.apps",
@@ -76,7 +76,7 @@ pub(super) async fn is_free_to_read(cluster: &Cluster) -> Result<bool> {
     }
     let (prefix, kinds) = (cluster.prefix().await?, Kinds::builtin());
     let mut is_free = !cluster.is_long().await?;
-    for resource in RESOURCES {
+    for resource in READ_RESOURCES {
         is_free = is_free && cluster.may_read(&KeyRange::prefix(kinds.find(resource)?.key_prefix(prefix, None))).await?;
     }
     Ok(is_free)
@@ -87,7 +87,7 @@ async fn listed(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at
     let mut model = Model::new(state, &cluster.decoder, at.0);
     let prefix = cluster.prefix().await?;
     let kinds = Kinds::builtin();
-    for resource in RESOURCES {
+    for resource in READ_RESOURCES {
         let kind = kinds.find(resource)?;
         let range = KeyRange::prefix(kind.key_prefix(prefix, None));
         let Some(listing) = cluster.range_or_miss(range, At::Revision(at), Want::Values).await? else { continue };

@@ -64,14 +64,14 @@ pub(super) async fn perform(
 }
 
 /// The most nodes that an error names.
-const NAMED: usize = 20;
+const MAX_NODES_NAMED: usize = 20;
 
 /// A node that is there.
 fn found(world: &mut SimulatedCluster<'_>, name: &str) -> Result<Arc<Value>> {
     let missing = |world: &SimulatedCluster<'_>| {
         let nodes = world.nodes();
-        let more = if nodes.len() > NAMED { format!(" and {} more", nodes.len() - NAMED) } else { String::new() };
-        let names: Vec<&str> = nodes.iter().take(NAMED).map(String::as_str).collect();
+        let more = if nodes.len() > MAX_NODES_NAMED { format!(" and {} more", nodes.len() - MAX_NODES_NAMED) } else { String::new() };
+        let names: Vec<&str> = nodes.iter().take(MAX_NODES_NAMED).map(String::as_str).collect();
         Error::invalid(format!("node {name} does not exist")).hint(format!("the nodes are {}{more}", names.join(", ")))
     };
     world.model.get(&Id::new("Node", "", name)).ok_or_else(|| missing(world))

@@ -5,17 +5,17 @@
 pub(super) struct Choices {
     /// The state of the generator; `None`: the first of all equals is chosen.
     state: Option<u64>,
-    /// In how many of [`PACES`] cases the scheduler and what is due come before controllers that have work.
+    /// In how many of [`PACE_STEPS`] cases the scheduler and what is due come before controllers that have work.
     pace: usize,
 }
 
 /// The share of cases is counted in these.
-const PACES: usize = 4;
+const PACE_STEPS: usize = 4;
 
 impl Choices {
     /// The future of a seed.
     pub(super) fn seeded(seed: u64) -> Self {
-        let pace = usize::try_from(seed % (PACES as u64 + 1)).unwrap_or(0);
+        let pace = usize::try_from(seed % (PACE_STEPS as u64 + 1)).unwrap_or(0);
         Self { state: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), pace }
     }
 
@@ -27,7 +27,7 @@ impl Choices {
     /// Whether the scheduler is quicker than controllers that have work. How quick it is depends on the API server's load and on the limits of
     /// clients, so futures differ in it: in some every pod is scheduled once it is made, in others all are made first.
     pub(super) fn is_scheduler_first(&mut self) -> bool {
-        self.is_seeded() && self.one_of(PACES) < self.pace
+        self.is_seeded() && self.one_of(PACE_STEPS) < self.pace
     }
 
     /// Chooses one of so many.

@@ -17,7 +17,7 @@ use super::json::{controller, is_finished, is_terminating, member, number, set_c
 use super::model::{Id, Model, ModelMark};
 
 /// How long containers are taken to need to start, in milliseconds: longer than the scheduler needs for pods that were made at once.
-const START: i64 = 1_000;
+const START_MILLIS: i64 = 1_000;
 
 /// Whether pods that wait are tried again when an object of a kind is written: what volumes and devices depend on, and groups of pods
 /// (`EventsToRegister` of 1.37).
@@ -211,7 +211,7 @@ impl<'c> SimulatedCluster<'c> {
         false
     }
 
-    /// How many of so many nodes may be added; that they may not all be is a caveat.
+    /// How many of this many nodes may be added; that they may not all be is a caveat.
     pub(super) fn grant_nodes(&mut self, wanted: u64) -> u64 {
         let granted = wanted.min(self.nodes_left);
         self.nodes_left -= granted;
@@ -272,7 +272,7 @@ impl<'c> SimulatedCluster<'c> {
         let status = member(&mut pod, "status");
         status.remove("nominatedNodeName");
         status.insert("startTime".to_owned(), json!(time));
-        self.later(START, Due::Started(id.clone(), text(&pod, "/metadata/uid").to_owned()));
+        self.later(START_MILLIS, Due::Started(id.clone(), text(&pod, "/metadata/uid").to_owned()));
         self.model.put(pod);
         if let Some(info) = self.model.pod(id).cloned() {
             self.queue.remove(&info.key());
@@ -300,12 +300,12 @@ impl<'c> SimulatedCluster<'c> {
 
     /// Copies the node's topology labels to the pod, as admission does when it is bound (`plugin/pkg/admission/podtopologylabels`, since 1.35).
     fn add_topology(&self, pod: &mut Value, node: &str) {
-        const KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+        const TOPOLOGY_LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
         if self.scheduler.version.release.0 < 35 {
             return;
         }
         let Some(node) = self.model.state.node(node) else { return };
-        let found: Vec<(&str, String)> = KEYS.iter().filter_map(|key| Some((*key, node.labels.get(key)?.to_owned()))).collect();
+        let found: Vec<(&str, String)> = TOPOLOGY_LABELS.iter().filter_map(|key| Some((*key, node.labels.get(key)?.to_owned()))).collect();
         if found.is_empty() {
             return;
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ketcd_cluster::replay::{Feed, Seen};
+use ketcd_cluster::replay::{Feed, SeenChange};
 use ketcd_cluster::{Cluster, Result};
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodInfo, PodKey, WatchedKind};
 use ketcd_scheduler::queue::{ClusterEvent, SchedulingQueue};
@@ -164,18 +164,18 @@ struct Playing<'p> {
 
 impl Playing<'_> {
     /// Takes in a change, and tries the pods that it may help, in vain.
-    fn take(&mut self, state: &ClusterState, revision: Revision, seen: &Seen, now: i64) {
-        if let Seen::Pod(_, Some(pod)) = seen
+    fn take(&mut self, state: &ClusterState, revision: Revision, seen: &SeenChange, now: i64) {
+        if let SeenChange::Pod(_, Some(pod)) = seen
             && self.first.get(&pod.key()) == Some(&revision)
         {
             self.refuse(&pod.key(), now);
         }
         let event = match seen {
-            Seen::Pod(before, after) => of_pod(before.as_ref(), after.as_ref()),
-            Seen::Node(None, Some(after)) => Some(ClusterEvent::NodeAdded(after)),
-            Seen::Node(Some(before), Some(after)) if before != after => Some(ClusterEvent::NodeUpdated(before, after)),
-            Seen::Node(Some(before), None) => Some(ClusterEvent::NodeDeleted(before)),
-            Seen::Node(..) => None,
+            SeenChange::Pod(before, after) => of_pod(before.as_ref(), after.as_ref()),
+            SeenChange::Node(None, Some(after)) => Some(ClusterEvent::NodeAdded(after)),
+            SeenChange::Node(Some(before), Some(after)) if before != after => Some(ClusterEvent::NodeUpdated(before, after)),
+            SeenChange::Node(Some(before), None) => Some(ClusterEvent::NodeDeleted(before)),
+            SeenChange::Node(..) => None,
         };
         let Some(event) = event else { return };
         self.catch_up(now);

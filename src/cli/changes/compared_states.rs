@@ -47,7 +47,7 @@ fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
         (None, false) => line,
     };
     let names: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-    let problem = format!("there is no file {}, and objects are compared between two revisions", names.join(" or "));
+    let problem = format!("there is no file {}, and comparing objects needs two revisions", names.join(" or "));
     // What could be a kind, of Kubernetes' own: others are not known before the source is read.
     let is_kind = words[0].split(['/', ',']).next().is_some_and(|kinds| built_in().find_all(kinds).is_ok());
     let line = if is_kind { format!("; from the oldest to the newest: {}", line.and("--rev ..")) } else { String::new() };

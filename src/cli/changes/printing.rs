@@ -12,7 +12,7 @@ use ketcd_history::AttributedChange;
 use ketcd_history::audit::Authorship;
 use ketcd_render::change::{JsonOptions, json};
 use ketcd_render::change_text::Options;
-use ketcd_render::changes::{ChangeForm, Changes};
+use ketcd_render::changes::{ChangeForm, ChangesWriter};
 use ketcd_store::Revision;
 
 use crate::cli::input::request_filter::RequestedArgs;
@@ -37,7 +37,7 @@ impl TellingArgs {
     ///
     /// # Errors
     /// A format that changes cannot be shown in, or a flag that changes nothing in it.
-    pub(in crate::cli) fn changes(&self, session: &Session, many: bool, objects: bool, out: &Output) -> Result<Changes> {
+    pub(in crate::cli) fn changes(&self, session: &Session, many: bool, objects: bool, out: &Output) -> Result<ChangesWriter> {
         if self.diff && matches!(session.format, Format::Json | Format::Ndjson) {
             let problem = "--diff shows what changed as text, and JSON has it in any case, as `patch`";
             return Err(Error::new(problem).hint("leave --diff out, or -o"));
@@ -54,7 +54,7 @@ impl TellingArgs {
             Format::Json => ChangeForm::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
-        Ok(Changes::new(form, JsonOptions { managed_fields: session.managed_fields(), objects }))
+        Ok(ChangesWriter::new(form, JsonOptions { managed_fields: session.managed_fields(), objects }))
     }
 }
 
@@ -83,7 +83,7 @@ enum SelectedForm {
 
 /// The changes that are selected, ready to be written. JSON is made on all cores; where all changes are selected, no more is decoded of an object than its
 /// text, and what differs from the version before.
-pub(in crate::cli) fn selected<'c>(history: History<'c>, select: Selection, changes: &Changes) -> Made<'c, Option<Selected>> {
+pub(in crate::cli) fn selected<'c>(history: History<'c>, select: Selection, changes: &ChangesWriter) -> Made<'c, Option<Selected>> {
     let (is_text, options) = (changes.are_text(), changes.json());
     let depth = match (is_text, select.takes_all()) {
         (true, _) => Depth::Whole,
@@ -106,7 +106,13 @@ pub(in crate::cli) fn selected<'c>(history: History<'c>, select: Selection, chan
 ///
 /// # Errors
 /// The stream's, or the kinds cannot be read, by which objects are named.
-pub(in crate::cli) async fn write(session: &Session, changes: &mut Changes, key: &[u8], change: &Selected, out: &mut Output) -> Result<()> {
+pub(in crate::cli) async fn write(
+    session: &Session,
+    changes: &mut ChangesWriter,
+    key: &[u8],
+    change: &Selected,
+    out: &mut Output,
+) -> Result<()> {
     match &change.form {
         SelectedForm::Text(change) => changes.write_text(change, &session.cluster.name_of(key).await?, out)?,
         SelectedForm::Json(document) => changes.write_json(document, out)?,
@@ -122,7 +128,7 @@ pub(in crate::cli) async fn write_history(
     session: &Session,
     shown: Shown<'_>,
     missing: &mut Missing,
-    told: &mut Changes,
+    told: &mut ChangesWriter,
     out: &mut Output,
 ) -> Result<()> {
     let Shown { keys, newest, select, requested, words } = shown;
@@ -158,7 +164,7 @@ async fn write_requests(
     session: &Session,
     (others, before): (&mut VecDeque<OtherRequest>, Option<Timestamp>),
     missing: &mut Missing,
-    told: &mut Changes,
+    told: &mut ChangesWriter,
     out: &mut Output,
 ) -> Result<()> {
     let is_earlier = |other: &OtherRequest| before.is_some_and(|before| other.request.received < before);

@@ -77,7 +77,7 @@ pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByA
     let mut notes = clock.problems().to_vec();
     notes.extend(add_decisions(session, &mut report, &reported.keys).await?);
     notes.extend(report.notes());
-    notes.extend(by.whom().map(|whom| format!("only objects that {whom} changed, by the audit logs, are shown")));
+    notes.extend(by.whom().map(|whom| format!("showing only objects that {whom} changed, by the audit logs")));
     if let Some(selection) = reported.selection {
         notes.push(selection_note(&selection));
         report.count_unlisted(selection);

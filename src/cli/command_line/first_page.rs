@@ -6,7 +6,7 @@ use crate::cli::connection::well_known;
 use crate::cli::invocation::spelling;
 
 /// What one does first, each as a question and the command that answers it.
-const PAGE: &str = "\
+const FIRST_PAGE: &str = "\
 ketcd reads Kubernetes out of etcd: what is there, what happened, and why each
 pod runs where it runs. It never writes to etcd.
 
@@ -28,12 +28,12 @@ Why does a pod run on its node, or on none?
 ";
 
 /// The page's last line.
-const MORE: &str = "All commands and flags: ketcd --help; of one command: ketcd timeline --help\n";
+const MORE_LINE: &str = "All commands and flags: ketcd --help; of one command: ketcd timeline --help\n";
 
 /// Returns the page for this machine.
 pub(in crate::cli) fn page() -> String {
     let node = well_known::find(Path::new("/")).map(|found| on_control_plane(found.distribution));
-    spelling::spelled(&format!("{PAGE}{}{MORE}", node.unwrap_or_default())).into_owned()
+    spelling::spelled(&format!("{FIRST_PAGE}{}{MORE_LINE}", node.unwrap_or_default())).into_owned()
 }
 
 /// What else to do on a control plane node.
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_page_fits_a_terminal_on_a_control_plane_node_too() {
-        let page = format!("{PAGE}{}{MORE}", on_control_plane("Kubespray"));
+        let page = format!("{FIRST_PAGE}{}{MORE_LINE}", on_control_plane("Kubespray"));
         assert!(page.lines().count() <= 23 && page.lines().all(|line| line.len() <= 80), "{page}");
     }
 }

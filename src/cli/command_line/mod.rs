@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use crate::cli::commands::{Command, GROUPS};
+use crate::cli::commands::{COMMAND_GROUPS, Command};
 use crate::cli::complete;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::source_names::FILE_VARIABLE;
@@ -88,20 +88,20 @@ fn against_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item
 }
 
 /// The command whose help shows the flags of every command.
-const FLAGS: &str = "flags";
+const FLAGS_COMMAND: &str = "flags";
 
 /// The command line with its help as it is shown: commands in groups, and of each the examples right after the line that says what it does.
 pub(super) fn with_help() -> clap::Command {
     let command = spelling::spelled_help(command()).mut_args(briefly).mut_subcommands(|command| with_more(examples_first(command)));
-    let flags = clap::Command::new(FLAGS).hide(true).about("Flags of every command");
+    let flags = clap::Command::new(FLAGS_COMMAND).hide(true).about("Flags of every command");
     let page = grouped(&command);
     command.help_template(page).subcommand(flags.override_usage(spelling::spelled("ketcd COMMAND [OPTIONS]").into_owned()))
 }
 
 /// Shows the flags of every command and ends the process, where that is asked for as if they were a command.
 fn show_flags(matches: &clap::ArgMatches) {
-    if matches.subcommand_name() == Some(FLAGS) {
-        with_help().get_matches_from(["ketcd", "help", FLAGS]);
+    if matches.subcommand_name() == Some(FLAGS_COMMAND) {
+        with_help().get_matches_from(["ketcd", "help", FLAGS_COMMAND]);
     }
 }
 
@@ -110,22 +110,22 @@ fn grouped(command: &clap::Command) -> String {
     let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
     let about = |name: &str| command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string).unwrap_or_default();
     let mut page = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for group in GROUPS {
+    for group in COMMAND_GROUPS {
         page.push_str(&format!("\n{heading}{}:{heading:#}\n", group.heading));
         for module in group.commands {
             let name = module.replace('_', "-");
-            let about = broken(&about(&name), ABOUT);
+            let about = broken(&about(&name), ABOUT_COLUMNS);
             page.push_str(&format!("  {literal}{name:<10}{literal:#}  {}\n", about.join(&format!("\n{:14}", ""))));
         }
     }
-    page + "\n" + &spelling::spelled(MORE)
+    page + "\n" + &spelling::spelled(MORE_HELP)
 }
 
 /// How many columns what a command does may take behind its name, in a terminal of 80.
-const ABOUT: usize = 66;
+const ABOUT_COLUMNS: usize = 66;
 
 /// What the help of the whole ends with.
-const MORE: &str = "\
+const MORE_HELP: &str = "\
 Help of a command: ketcd help triage
 Flags of every command, such as -f, -n, --at and -o: ketcd help flags
 Version: ketcd --version";
@@ -142,7 +142,7 @@ fn with_more(command: clap::Command) -> clap::Command {
 }
 
 /// What comes before the usage: the first line, then what `examples_first` puts in front of it.
-const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+const HELP_TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 fn examples_first(command: clap::Command) -> clap::Command {
     let (Some(about), Some(examples)) = (command.get_about().cloned(), command.get_before_help()) else { return command };
@@ -151,7 +151,7 @@ fn examples_first(command: clap::Command) -> clap::Command {
     let examples = format!("{heading}Examples:{heading:#}\n{}", indented.join("\n"));
     let long_about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     let details = long_about.split_once("\n\n").map_or(String::new(), |(_, details)| format!("\n\n{details}"));
-    command.help_template(TEMPLATE).before_help(examples.clone()).before_long_help(examples + &details).long_about(about)
+    command.help_template(HELP_TEMPLATE).before_help(examples.clone()).before_long_help(examples + &details).long_about(about)
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 /// What is read of files, and how.
-const FILES: &[&str] = &["files", "max_unpacked_size", "no_cache"];
+const FILE_FLAGS: &[&str] = &["files", "max_unpacked_size", "no_cache"];
 /// What a source holds, and how it is read.
-const DATA: &[&str] = &["prefix", "encryption_config"];
+const DATA_FLAGS: &[&str] = &["prefix", "encryption_config"];
 /// How a live etcd is reached.
-const LIVE: &[&str] = &[
+const LIVE_FLAGS: &[&str] = &[
     "endpoints",
     "cacert",
     "cert",
@@ -25,31 +25,43 @@ const LIVE: &[&str] = &[
     "qps",
 ];
 /// Which moment is looked at.
-const MOMENT: &[&str] = &["rev", "at"];
+const MOMENT_FLAGS: &[&str] = &["rev", "at"];
 /// Which namespace.
-const NAMESPACES: &[&str] = &["namespace", "all_namespaces"];
+const NAMESPACE_FLAGS: &[&str] = &["namespace", "all_namespaces"];
 /// How objects are printed.
-const OBJECTS: &[&str] = &["release", "unknown", "show_managed_fields", "show_secrets"];
+const OBJECT_FLAGS: &[&str] = &["release", "unknown", "show_managed_fields", "show_secrets"];
 
 /// The flags that each command does not take. What says how a terminal shows the output holds for all; of an API server `--show-secrets` has Secrets
 /// read, so every command that reads data takes it.
 pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
-    ("completion", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS, &["output"]]),
+    ("completion", &[FILE_FLAGS, DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, OBJECT_FLAGS, &["output"]]),
     // It says itself how its file is given.
-    ("decode", &[&["max_unpacked_size", "no_cache"], DATA, LIVE, MOMENT, NAMESPACES, &["show_managed_fields", "output"]]),
-    ("encryption", &[NAMESPACES, &["release", "show_managed_fields"]]),
+    (
+        "decode",
+        &[&["max_unpacked_size", "no_cache"], DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, &["show_managed_fields", "output"]],
+    ),
+    ("encryption", &[NAMESPACE_FLAGS, &["release", "show_managed_fields"]]),
     ("explain", &[&["show_managed_fields"]]),
     ("grep", &[&["show_managed_fields"]]),
-    ("plugins", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS]),
-    ("record", &[&["max_unpacked_size", "no_cache"], DATA, MOMENT, NAMESPACES, &["release", "unknown", "show_managed_fields", "output"]]),
+    ("plugins", &[FILE_FLAGS, DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, OBJECT_FLAGS]),
+    (
+        "record",
+        &[
+            &["max_unpacked_size", "no_cache"],
+            DATA_FLAGS,
+            MOMENT_FLAGS,
+            NAMESPACE_FLAGS,
+            &["release", "unknown", "show_managed_fields", "output"],
+        ],
+    ),
     ("report", &[&["output"]]),
-    ("schema", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS, &["output"]]),
-    ("serve", &[NAMESPACES, &["output"]]),
-    ("status", &[NAMESPACES, &["show_managed_fields"]]),
+    ("schema", &[FILE_FLAGS, DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, OBJECT_FLAGS, &["output"]]),
+    ("serve", &[NAMESPACE_FLAGS, &["output"]]),
+    ("status", &[NAMESPACE_FLAGS, &["show_managed_fields"]]),
     ("tree", &[&["show_managed_fields"]]),
     ("triage", &[&["show_managed_fields"]]),
     ("usage", &[&["show_managed_fields"]]),
-    ("verify", &[MOMENT, NAMESPACES, &["release", "unknown", "show_managed_fields"]]),
+    ("verify", &[MOMENT_FLAGS, NAMESPACE_FLAGS, &["release", "unknown", "show_managed_fields"]]),
     ("what-if", &[&["show_managed_fields"]]),
 ];
 
@@ -70,6 +82,6 @@ pub(in crate::cli) fn check(shown: Command, matches: ArgMatches) -> clap::error:
     let untaken =
         shown.get_arguments().find(|arg| arg.is_global_set() && is_typed(arg.get_id().as_str()) && !takes(name, arg.get_id().as_str()));
     let Some(flag) = untaken.and_then(clap::Arg::get_long) else { return Ok(matches) };
-    let problem = format!("'{name}' does not take '--{flag}': it would show the same without");
+    let problem = format!("'{name}' does not take '--{flag}': it would show the same without it");
     Err(shown.clone().error(ErrorKind::ArgumentConflict, problem))
 }

@@ -14,7 +14,7 @@ use ketcd_cluster::built_in;
 use ketcd_render::command_line::CommandLine;
 
 /// What else people type for a command, with the one that answers.
-const COMMANDS: &[(&[&str], &str)] = &[
+const COMMAND_LEADS: &[(&[&str], &str)] = &[
     (&["log"], "`ketcd history` shows what changed, `ketcd timeline` what happened; logs are on the pod's node, not in etcd"),
     (&["why"], "`ketcd explain` says why a pod runs where it runs, `ketcd triage` what is broken"),
     (&["show"], "`ketcd get` and `ketcd describe` show objects"),
@@ -30,17 +30,17 @@ const COMMANDS: &[(&[&str], &str)] = &[
 ];
 
 /// Flags that people expect: of which commands, the flag, and what to type instead.
-const FLAGS: &[(&[&str], &str, &str)] = &[
+const FLAG_LEADS: &[(&[&str], &str, &str)] = &[
     (&["serve"], "--port", "the address to listen on: --listen 127.0.0.1:PORT"),
     (&[], "--audit", "-f reads the audit log too: -f snapshot.db -f audit.log"),
     (&[], "--audit-log", "-f reads the audit log too: -f snapshot.db -f audit.log"),
-    (&[], "--context", "an API server is read with -f kubeconfig:CONTEXT"),
-    (&[], "--kubeconfig", "an API server is read with -f kubeconfig: of the file that KUBECONFIG names"),
+    (&[], "--context", "read an API server with -f kubeconfig:CONTEXT"),
+    (&[], "--kubeconfig", "read an API server with -f kubeconfig:, by the file that KUBECONFIG names"),
     (&[], "--by", "`ketcd history --by USER` shows what one user changed"),
-    (&[], "--revision", "a revision is named with --rev N"),
-    (&[], "--time", "a moment is named with --at TIME"),
-    (&[], "--snapshot", "a file is read with -f PATH"),
-    (&[], "--db", "a file is read with -f PATH"),
+    (&[], "--revision", "name a revision with --rev N"),
+    (&[], "--time", "name a time with --at TIME"),
+    (&[], "--snapshot", "read a file with -f PATH"),
+    (&[], "--db", "read a file with -f PATH"),
 ];
 
 /// Prints an error of clap's, or the help that was asked for, and ends the process.
@@ -54,7 +54,7 @@ pub(in crate::cli) fn refuse(error: clap::Error) -> ! {
     // Nobody can be told that standard error is closed.
     let _ = anstream::AutoStream::auto(std::io::stderr()).write_all(text.as_bytes());
     if let Some(line) = file {
-        note(&format!("a file is read with -f: {line}"));
+        note(&format!("read a file with -f: {line}"));
     }
     std::process::exit(code)
 }
@@ -85,7 +85,7 @@ fn led(mut error: clap::Error) -> clap::Error {
 
 /// Leads from a word that is no command to the one that is meant; commands that exist only to say why they do not are never suggested.
 fn of_command(mut error: clap::Error, word: &str) -> clap::Error {
-    let lead = COMMANDS.iter().find(|(names, _)| names.contains(&word)).map(|(_, lead)| (*lead).to_owned());
+    let lead = COMMAND_LEADS.iter().find(|(names, _)| names.contains(&word)).map(|(_, lead)| (*lead).to_owned());
     let is_kind = || built_in().find_all(word.split('/').next().unwrap_or(word)).is_ok();
     let show = if word.contains('/') { "show it" } else { "list them" };
     let show = || Typed::now().replacing(word, &["get", word]).map(|line| format!("{show}: {line}"));
@@ -112,7 +112,7 @@ fn of_command(mut error: clap::Error, word: &str) -> clap::Error {
 fn lead_of_flag(flag: &str, command: Option<&str>) -> Option<&'static str> {
     let name = flag.split('=').next().unwrap_or(flag);
     let is_meant = |commands: &[&str]| commands.is_empty() || command.is_some_and(|command| commands.contains(&command));
-    FLAGS.iter().find(|(commands, known, _)| *known == name && is_meant(commands)).map(|(.., lead)| *lead)
+    FLAG_LEADS.iter().find(|(commands, known, _)| *known == name && is_meant(commands)).map(|(.., lead)| *lead)
 }
 
 fn with_tip(mut error: clap::Error, tip: &str) -> clap::Error {
@@ -150,13 +150,13 @@ mod tests {
     fn what_is_led_to_exists() {
         let command = Cli::command();
         let code = |text: &'static str| text.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("ketcd "));
-        let leads = COMMANDS.iter().map(|(_, lead)| *lead).chain(FLAGS.iter().map(|(.., lead)| *lead));
+        let leads = COMMAND_LEADS.iter().map(|(_, lead)| *lead).chain(FLAG_LEADS.iter().map(|(.., lead)| *lead));
         for words in leads.flat_map(code) {
             let name = words.split(' ').next().unwrap();
             assert!(name.starts_with('-') || command.find_subcommand(name).is_some(), "{words}");
         }
         // None of them is a command of its own by now.
-        for name in COMMANDS.iter().flat_map(|(names, _)| names.iter()) {
+        for name in COMMAND_LEADS.iter().flat_map(|(names, _)| names.iter()) {
             assert!(command.find_subcommand(name).is_none(), "{name}");
         }
     }

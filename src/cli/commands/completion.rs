@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use clap_complete::env::EnvCompleter;
 
-use crate::cli::complete::SHELLS;
+use crate::cli::complete::KNOWN_SHELLS;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
@@ -30,8 +30,8 @@ pub(crate) struct CompletionArgs {
 
 impl Run for CompletionArgs {
     fn run(&self, _global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-        let Some(shell) = SHELLS.completer(&self.shell) else {
-            let names: Vec<&str> = SHELLS.iter().map(EnvCompleter::name).collect();
+        let Some(shell) = KNOWN_SHELLS.completer(&self.shell) else {
+            let names: Vec<&str> = KNOWN_SHELLS.iter().map(EnvCompleter::name).collect();
             return Err(
                 Error::new(format!("no completion for the shell {:?}", self.shell)).hint(format!("use one of {}", names.join(", ")))
             );
@@ -50,11 +50,11 @@ impl Run for CompletionArgs {
 /// The script for zsh, made such that it completes at once where zsh itself loads it from a folder of `$fpath`, as packages install it: it is then the
 /// function `_ketcd`, called to complete the word at the cursor.
 fn loadable_by_zsh(script: &[u8]) -> Result<Vec<u8>> {
-    const REGISTERS: &str = "compdef _clap_dynamic_completer_ketcd ketcd";
+    const ZSH_REGISTRATION: &str = "compdef _clap_dynamic_completer_ketcd ketcd";
     let script = String::from_utf8_lossy(script);
-    let Some(functions) = script.trim_end().strip_suffix(REGISTERS) else {
+    let Some(functions) = script.trim_end().strip_suffix(ZSH_REGISTRATION) else {
         return Err(Error::new("the completion script for zsh does not end as it should"));
     };
     let by_name = "if [[ ${funcstack[1]} == _ketcd ]]; then\n    _clap_dynamic_completer_ketcd \"$@\"";
-    Ok(format!("{functions}{by_name}\nelse\n    {REGISTERS}\nfi\n").into_bytes())
+    Ok(format!("{functions}{by_name}\nelse\n    {ZSH_REGISTRATION}\nfi\n").into_bytes())
 }

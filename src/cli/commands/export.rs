@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::export::{self, FileFormat, Outward, Rows};
+use crate::cli::export::{self, ExportedRows, FileFormat, Outward};
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::scheduler::SchedulerArgs;
@@ -73,7 +73,7 @@ impl ExportArgs {
             (true, _) => Ok(Table::ALL.into_iter().filter(|table| self.tables.is_empty() || self.tables.contains(table)).collect()),
             (false, None) => Ok(vec![Table::History]),
             (false, Some(table)) => {
-                let problem = format!("--by, --verb and --user-agent select changes, and the table {} holds none", table.name());
+                let problem = format!("--by, --verb and --user-agent select changes, but the table {} holds none", table.name());
                 Err(Error::new(problem).hint("write --tables history"))
             }
         }
@@ -109,7 +109,7 @@ impl Ask for ExportArgs {
         self.by.check(&session.cluster)?;
         let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
         let namespace = session.cluster.options.namespace.as_deref().filter(|_| self.addresses.is_empty());
-        let rows = Rows {
+        let rows = ExportedRows {
             tables: self.tables()?,
             of: AskedKeys::of(&session.cluster, &self.addresses).await?,
             selectors: [namespace, self.select.selector.as_deref(), self.select.field_selector.as_deref()],

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::listing::{self, ListArgs, Wanted, Watched, pod_configuration};
+use crate::cli::listing::{self, ListArgs, ListingTarget, Watched, pod_configuration};
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
@@ -64,6 +64,6 @@ impl Ask for GetArgs {
             let watched = if self.watch_only { Watched::Changes } else { Watched::ObjectsAndChanges };
             return listing::follow(session, &self.addresses, &self.list, watched, out).await;
         }
-        listing::list(session, "get", &Wanted::Addresses(addresses), &self.list, out).await
+        listing::list(session, "get", &ListingTarget::Addresses(addresses), &self.list, out).await
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::listing::compaction::repeated;
-use crate::cli::listing::{self, ListArgs, Wanted, inventory};
+use crate::cli::listing::{self, ListArgs, ListingTarget, inventory};
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
@@ -45,7 +45,7 @@ impl Ask for LsArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if self.all {
-            return listing::list(session, "ls", &Wanted::Everything, &self.list, out).await;
+            return listing::list(session, "ls", &ListingTarget::Everything, &self.list, out).await;
         }
         if self.kinds.is_empty() {
             if self.list.select.is_given() {
@@ -61,7 +61,7 @@ impl Ask for LsArgs {
         if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
             return repeated(session, out, async |out, _| inventory::keys(session, &addresses, self.list.no_headers, out).await).await;
         }
-        listing::list(session, "ls", &Wanted::Addresses(addresses), &self.list, out).await
+        listing::list(session, "ls", &ListingTarget::Addresses(addresses), &self.list, out).await
     }
 }
 

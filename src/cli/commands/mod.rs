@@ -54,7 +54,7 @@ macro_rules! commands {
         }
 
         /// The groups of the table, with the modules' names, which are the commands'.
-        pub(super) const GROUPS: &[Group] = &[
+        pub(super) const COMMAND_GROUPS: &[Group] = &[
             $(Group { heading: $heading, commands: &[$(stringify!($module)),*] },)*
         ];
 

@@ -1,4 +1,4 @@
-//! kubectl's commands that cannot be: those that write, and those that ask something else than etcd. Each says why, and what to do instead.
+//! kubectl's commands that cannot be: those that write, and those that ask something other than etcd. Each says why, and what to do instead.
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
@@ -28,7 +28,7 @@ pub(crate) struct Refused {
     reason: Reason,
 }
 
-const REFUSED: &[Refused] = &[
+const REFUSED_COMMANDS: &[Refused] = &[
     Refused { command: "annotate", reason: Reason::Writes },
     Refused { command: "apply", reason: Reason::Writes },
     Refused { command: "attach", reason: Reason::AsksKubelet },
@@ -95,7 +95,7 @@ impl Refused {
 
 impl FromArgMatches for Refused {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let found = matches.subcommand_name().and_then(|name| REFUSED.iter().find(|refused| refused.command == name));
+        let found = matches.subcommand_name().and_then(|name| REFUSED_COMMANDS.iter().find(|refused| refused.command == name));
         found.copied().ok_or_else(|| clap::Error::new(ErrorKind::InvalidSubcommand))
     }
 
@@ -110,7 +110,7 @@ impl Subcommand for Refused {
         // Whatever kubectl takes after it, flags too. Its own -f stands in the way of ours, which wants a value.
         let words = Arg::new("words").action(ArgAction::Append).num_args(0..).trailing_var_arg(true).allow_hyphen_values(true);
         let follow = Arg::new("files").short('f').long("file").action(ArgAction::Append).num_args(0..);
-        REFUSED.iter().fold(command, |command, refused| {
+        REFUSED_COMMANDS.iter().fold(command, |command, refused| {
             command.subcommand(Command::new(refused.command).hide(true).args([words.clone(), follow.clone()]))
         })
     }
@@ -120,6 +120,6 @@ impl Subcommand for Refused {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        REFUSED.iter().any(|refused| refused.command == name)
+        REFUSED_COMMANDS.iter().any(|refused| refused.command == name)
     }
 }

@@ -71,7 +71,7 @@ impl Ask for ReportArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         self.by.check(&session.cluster)?;
-        let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(self.force) };
+        let replacing = Replacing { is_older: &is_page, what: "a report that ketcd wrote", any: Some(self.force) };
         let destination = Destination::open(&self.out, &inputs(&session.args), session.cluster.options.show_secrets, &replacing)?;
         let Gathered { report, notes, is_part_missing } = report::gather(session, &self.addresses, &self.by).await?;
         if report.is_empty() {

@@ -9,7 +9,7 @@ use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
 use crate::cli::session::command::Run;
 use ketcd_kube::nearest;
-use ketcd_render::contract::{self, CONTRACTS, Contract};
+use ketcd_render::contract::{self, Contract, JSON_CONTRACTS};
 use ketcd_render::style::Content;
 
 /// Print the JSON Schema of a command's JSON output, or list the commands that have one
@@ -32,7 +32,7 @@ pub(crate) struct SchemaArgs {
 impl Run for SchemaArgs {
     fn run(&self, _global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
         let Some(name) = &self.name else {
-            for contract in CONTRACTS {
+            for contract in JSON_CONTRACTS {
                 writeln!(out, "{:12}{}", contract.command, contract.name())?;
             }
             return Ok(Outcome::Found);
@@ -47,7 +47,7 @@ impl Run for SchemaArgs {
 
 /// The error about a command without a schema.
 fn unknown(name: &str) -> Error {
-    let commands: Vec<&str> = CONTRACTS.iter().map(|Contract { command, .. }| *command).collect();
+    let commands: Vec<&str> = JSON_CONTRACTS.iter().map(|Contract { command, .. }| *command).collect();
     let near = nearest(name, commands.iter().map(|command| (*command, *command)));
     let hint = if near.is_empty() { format!("use one of {}", commands.join(", ")) } else { format!("did you mean {}?", near.join(" or ")) };
     Error::new(format!("no command {name:?} prints JSON")).hint(hint)

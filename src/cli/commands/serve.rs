@@ -55,11 +55,11 @@ impl ServeArgs {
     /// Checks what the flags name, and says how to serve.
     fn options(&self, global: &GlobalArgs) -> Result<Options> {
         if self.replay.is_some() && global.names_live_etcd() {
-            let what = "--replay plays what a file holds; a live etcd is followed as it goes";
+            let what = "--replay replays a file; ketcd follows a live etcd as it changes";
             return Err(Error::new(what).hint("replay a snapshot of it: etcdctl snapshot save FILE, then ketcd -f FILE serve --replay"));
         }
         if let Some(path) = &self.kubeconfig {
-            let replacing = Replacing { is_older: &is_own_kubeconfig, what: "a kubeconfig of ketcd's alone", any: None };
+            let replacing = Replacing { is_older: &is_own_kubeconfig, what: "a kubeconfig that ketcd wrote", any: None };
             destination::check_file("--kubeconfig", path, &inputs(global), &replacing)?;
         }
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });

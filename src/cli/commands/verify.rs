@@ -57,14 +57,14 @@ impl Run for VerifyArgs {
 
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
         /// How many keys stand for one that is read, where a part is asked for.
-        const SAMPLE: usize = 16;
+        const SAMPLE_EVERY: usize = 16;
         let asked = Asked {
             files: &self.paths,
             against: self.against.as_deref(),
             max_age: self.max_age,
             keys_within: self.keys_within,
             target: self.target,
-            sample_every: self.sample.then_some(SAMPLE),
+            sample_every: self.sample.then_some(SAMPLE_EVERY),
             now: self.now.unwrap_or_else(jiff::Timestamp::now),
         };
         block_on(verification::verify(global, &asked, out))

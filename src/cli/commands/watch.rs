@@ -80,7 +80,7 @@ impl Ask for WatchArgs {
         let select = self.select.read()?;
         self.by.check(&session.cluster)?;
         if !self.by.take_all() && session.cluster.source.is_shared() && !self.window.has_end() {
-            let problem = "--by, --verb and --user-agent select by the requests of audit logs, which do not hold those that come";
+            let problem = "--by, --verb and --user-agent select by the requests of audit logs, which do not hold future ones";
             return Err(Error::new(problem).hint("end it with --until, or ask for the history: ketcd history"));
         }
         let mut told = self.telling.changes(session, keys.many, true, out)?;

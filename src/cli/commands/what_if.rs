@@ -32,7 +32,7 @@ pub(crate) struct WhatIfArgs {
     /// Show how many more pods of this object fit, after the actions, and why the next one does not.
     #[arg(long, value_name = "ADDRESS|FILE")]
     fit: Option<String>,
-    /// Play so many futures, in which equals are chosen differently, and show what holds in all of them.
+    /// Play this many futures, each with other choices among equals, and show what holds in all of them.
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
     /// After the actions, let each node (node), each zone (zone), or the nodes of each value of this label fail, one after the other.

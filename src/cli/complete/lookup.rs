@@ -18,10 +18,10 @@ use crate::cli::session::Session;
 use ketcd_kube::go_duration::parse_go_duration;
 use ketcd_store::{KeyRange, Want};
 
-/// How long completion of a word may take in all, unless [`VARIABLE`] says otherwise.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long completion of a word may take in all, unless [`TIMEOUT_VARIABLE`] says otherwise.
+const COMPLETION_TIMEOUT: Duration = Duration::from_millis(500);
 /// The variable for those whose source takes longer.
-const VARIABLE: &str = "KETCD_COMPLETION_TIMEOUT";
+const TIMEOUT_VARIABLE: &str = "KETCD_COMPLETION_TIMEOUT";
 
 /// When the shell gets its answer.
 #[derive(Clone, Copy)]
@@ -30,8 +30,8 @@ pub(super) struct Deadline(Instant);
 impl Deadline {
     /// As long after now as a word is waited for.
     pub(super) fn new() -> Self {
-        let nanos = std::env::var(VARIABLE).ok().and_then(|text| parse_go_duration(&text).ok());
-        Self::after(nanos.and_then(|nanos| u64::try_from(nanos).ok()).map_or(PATIENCE, Duration::from_nanos))
+        let nanos = std::env::var(TIMEOUT_VARIABLE).ok().and_then(|text| parse_go_duration(&text).ok());
+        Self::after(nanos.and_then(|nanos| u64::try_from(nanos).ok()).map_or(COMPLETION_TIMEOUT, Duration::from_nanos))
     }
 
     fn after(patience: Duration) -> Self {
@@ -118,11 +118,11 @@ mod tests {
     use super::*;
 
     /// How many pods there are; more than two pages hold.
-    const PODS: usize = 1500;
+    const POD_COUNT: usize = 1500;
 
     /// An etcd that answers until it is asked for a page after the second.
     fn stalling() -> FakeEtcd {
-        let store = Store::new((0..PODS).map(|number| (format!("/registry/pods/lab/web-{number:05}"), b"{}".to_vec())));
+        let store = Store::new((0..POD_COUNT).map(|number| (format!("/registry/pods/lab/web-{number:05}"), b"{}".to_vec())));
         let second = "/registry/pods/lab/web-00300";
         FakeEtcd::start(move |call| match call.method.as_str() {
             "Range" => {
@@ -144,7 +144,7 @@ mod tests {
         let etcd = stalling();
         let some_came = |found: &Found, _: &Receiver<Infallible>| until(|| (found.0.lock().unwrap().len() >= 200).then_some(()));
         let found = found_until(Some(flags(&etcd)), some_came, async |session, found| found.names(session, "pods", "").await);
-        assert!(found.len() >= 200 && found.len() < PODS, "{}", found.len());
+        assert!(found.len() >= 200 && found.len() < POD_COUNT, "{}", found.len());
         assert!(found.contains("web-00000"), "{found:?}");
     }
 

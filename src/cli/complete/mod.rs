@@ -16,11 +16,11 @@ use ketcd_scheduler::registry;
 use lookup::{Deadline, ask};
 use words::Words;
 
-pub(super) use shells::SHELLS;
+pub(super) use shells::KNOWN_SHELLS;
 
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
 pub(super) fn answer(command: fn() -> Command) {
-    CompleteEnv::with_factory(command).shells(SHELLS).complete();
+    CompleteEnv::with_factory(command).shells(KNOWN_SHELLS).complete();
 }
 
 /// Completes kinds, after `kind/` the objects of that kind, and after a kind as a word of its own the names of its objects. `command`

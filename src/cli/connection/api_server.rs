@@ -14,7 +14,7 @@ use crate::cli::output::notices::Attendance;
 /// The kubeconfig cannot be read, or other files are named too.
 pub(in crate::cli) fn open(args: &GlobalArgs, context: &str, attendance: Attendance) -> Result<PresentState> {
     if args.files.len() > 1 {
-        return Err(Error::new(format!("-f kubeconfig:{context} is the state of one moment, which other files do not complete"))
+        return Err(Error::new(format!("-f kubeconfig:{context} is the state of one moment, which other files cannot extend"))
             .hint("record it (ketcd record DIR --kubeconfig), and read the recording with the others: -f DIR -f FILE"));
     }
     Ok(PresentState::new(access(None, Some(context), attendance)?, args.show_secrets, move |sentence| attendance.note(sentence)))

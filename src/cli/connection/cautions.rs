@@ -16,7 +16,9 @@ pub(in crate::cli) fn of_connection(config: &EtcdConfig) {
     }
     if config.insecure_skip_tls_verify && config.endpoints.iter().any(|endpoint| !endpoint.starts_with("http://")) {
         let sent = if config.user.is_some() { " and receive the password" } else { "" };
-        once(format!("the server's certificate is not verified (--insecure-skip-tls-verify): another may answer in etcd's place{sent}"));
+        once(format!(
+            "the server's certificate is not verified (--insecure-skip-tls-verify): another server may answer in etcd's place{sent}"
+        ));
     }
 }
 
@@ -30,9 +32,9 @@ pub(in crate::cli) fn of_key(flag: &str, path: &Path) {
 
 /// A command may open several sources with the same flags.
 fn once(line: String) {
-    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if !PRINTED.lock().unwrap_or_else(PoisonError::into_inner).contains(&line) {
+    static PRINTED_CAUTIONS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !PRINTED_CAUTIONS.lock().unwrap_or_else(PoisonError::into_inner).contains(&line) {
         output::note(&line);
-        PRINTED.lock().unwrap_or_else(PoisonError::into_inner).insert(line);
+        PRINTED_CAUTIONS.lock().unwrap_or_else(PoisonError::into_inner).insert(line);
     }
 }

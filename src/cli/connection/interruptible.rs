@@ -18,10 +18,10 @@ use crate::cli::system::{closed, interrupts};
 
 /// Ctrl-C, seen by all who read.
 #[derive(Clone, Default)]
-pub(in crate::cli) struct Interrupt(Arc<Interrupted>);
+pub(in crate::cli) struct Interrupt(Arc<InterruptedSource>);
 
 #[derive(Default)]
-struct Interrupted {
+struct InterruptedSource {
     is_set: AtomicBool,
     /// Whether nobody reads what is printed any more.
     is_closed: AtomicBool,

@@ -24,7 +24,7 @@ use crate::cli::system::sockets::{self, Stream};
 use ketcd_kube::encryption::{EncryptionConfig, KeyService, Provider, Scheme, Wrapped};
 
 /// How long a plugin may take whose configuration does not say so, as the API server has it.
-const TIMEOUT: Duration = Duration::from_secs(3);
+const DEFAULT_KMS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The plugins a configuration names, and their sockets.
 pub(in crate::cli) struct Plugins {
@@ -44,7 +44,8 @@ impl Plugins {
     /// The KMS v2 plugins of `config`; none is asked before a value needs it.
     pub(in crate::cli) fn new(config: &EncryptionConfig) -> Self {
         let v2 = config.providers().filter(|provider| provider.scheme == Scheme::KmsV2);
-        let plugin = |provider: &Provider| Plugin { endpoint: provider.endpoint.clone(), timeout: provider.timeout.unwrap_or(TIMEOUT) };
+        let plugin =
+            |provider: &Provider| Plugin { endpoint: provider.endpoint.clone(), timeout: provider.timeout.unwrap_or(DEFAULT_KMS_TIMEOUT) };
         let by_name = v2.map(|provider| (provider.name.clone(), plugin(provider))).collect();
         Self { by_name, silent: Mutex::default(), requests: AtomicU64::new(1) }
     }

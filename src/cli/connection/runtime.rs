@@ -12,7 +12,7 @@ pub(in crate::cli) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Resu
     block_on_threads(2, work)
 }
 
-/// The same on so many threads.
+/// The same on this many threads.
 ///
 /// # Errors
 /// Those of the work.

@@ -26,7 +26,7 @@ pub(in crate::cli) struct Opened {
     pub said: Option<LogNotes>,
 }
 
-/// Opens `-f`'s files, or the live etcd where there are none. Audit logs without an etcd are a source themselves.
+/// Opens `-f`'s files, or the live etcd if there are none. Audit logs without an etcd are a source themselves.
 ///
 /// # Errors
 /// Flags that cannot be used, or a file that cannot be read.
@@ -81,7 +81,7 @@ pub(in crate::cli) fn limits(args: &GlobalArgs) -> Limits {
 /// Where indexes of large databases are kept.
 fn cache() -> Option<Cache> {
     /// Smaller ones are read within a few hundredths of a second.
-    const SMALLEST: u64 = 64 << 20;
+    const MIN_CACHED_BYTES: u64 = 64 << 20;
     let directory = system::files::cache_folder()?.join("ketcd");
-    Some(Cache { directory, smallest: SMALLEST })
+    Some(Cache { directory, smallest: MIN_CACHED_BYTES })
 }

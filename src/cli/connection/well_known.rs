@@ -18,7 +18,7 @@ pub(in crate::cli) struct WellKnown {
 }
 
 /// Distribution, CA, certificate, key; tried in this order. `*` stands for the node's name.
-const PLACES: &[(&str, &str, &str, &str)] = &[
+const CREDENTIAL_PLACES: &[(&str, &str, &str, &str)] = &[
     (
         "kubeadm",
         "etc/kubernetes/pki/etcd/ca.crt",
@@ -77,7 +77,7 @@ pub(in crate::cli) fn find(root: &Path) -> Option<WellKnown> {
 }
 
 fn find_below(root: &Path) -> Option<WellKnown> {
-    PLACES.iter().find_map(|(distribution, cacert, cert, key)| {
+    CREDENTIAL_PLACES.iter().find_map(|(distribution, cacert, cert, key)| {
         let cacert = root.join(cacert);
         if !is_there(&cacert) {
             return None;
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn each_layout_is_found() {
         check(&[], None);
-        for (distribution, cacert, cert, key) in PLACES {
+        for (distribution, cacert, cert, key) in CREDENTIAL_PLACES {
             let named = |pattern: &str| pattern.replace('*', "n1");
             check(&[&named(cacert), &named(cert), &named(key)], Some((distribution, &named(cert))));
         }
@@ -143,12 +143,12 @@ mod tests {
         let rows = page.lines().filter(|line| line.contains("; certificates are found"));
         let names = rows.filter_map(|row| row.strip_prefix("| ")?.split(" | ").next()?.split(", also ").next()?.split(", with ").next());
         let named: BTreeSet<&str> = names.flat_map(|names| names.split(", ")).collect();
-        assert_eq!(named, PLACES.iter().map(|place| place.0).collect());
+        assert_eq!(named, CREDENTIAL_PLACES.iter().map(|place| place.0).collect());
     }
 
     #[test]
     fn in_a_debug_container_those_of_the_node_are_found() {
-        let (distribution, cacert, cert, key) = PLACES[0];
+        let (distribution, cacert, cert, key) = CREDENTIAL_PLACES[0];
         let [cacert, cert, key] = [cacert, cert, key].map(|path| format!("host/{path}"));
         check(&[&cacert, &cert, &key], Some((distribution, &cert)));
     }

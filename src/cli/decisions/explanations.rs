@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ketcd_history::clock::Clock;
 use ketcd_render::contract::window::Window;
-use ketcd_render::explanation::table::{self, Line};
+use ketcd_render::explanation::table::{self, PodLine};
 use ketcd_render::explanation::{PodNow, SinceRefusal, json, text};
 use ketcd_render::json::head_of_list;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
@@ -37,7 +37,7 @@ pub(in crate::cli) struct Writer<'a> {
     window: Option<Window>,
     written: usize,
     differ: usize,
-    summary: text::Summary,
+    summary: text::ExplanationSummary,
 }
 
 impl<'a> Writer<'a> {
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
             window: session.window_in_head().await?,
             written: 0,
             differ: 0,
-            summary: text::Summary::default(),
+            summary: text::ExplanationSummary::default(),
         })
     }
 
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// The stream's, or the source cannot be read.
     pub(in crate::cli) async fn write_last(mut self, session: &Session, mut decisions: Decisions<'_>, pods: &Pods) -> Result<Outcome> {
-        let mut summary = text::Summary::default();
+        let mut summary = text::ExplanationSummary::default();
         let last = decisions.last_about(pods, |decided| {
             summary.assume(&decided.explanation);
             self.line_or_document(decided)
@@ -198,13 +198,13 @@ impl<'a> Writer<'a> {
         let (mut lines, mut documents) = (Vec::new(), Vec::new());
         for last in last.into_values() {
             match last.made {
-                Listed::Line(mut line) => {
+                KeptDecision::Line(mut line) => {
                     if last.waits {
                         line.waits();
                     }
                     lines.push(line);
                 }
-                Listed::Document(document) => documents.push(document),
+                KeptDecision::Document(document) => documents.push(document),
             }
         }
         if !lines.is_empty() {
@@ -224,13 +224,13 @@ impl<'a> Writer<'a> {
     }
 
     /// What is kept of a pod's last decision until the walk ends.
-    fn line_or_document(&self, decided: &Decided) -> Result<Listed> {
+    fn line_or_document(&self, decided: &Decided) -> Result<KeptDecision> {
         if self.is_text() {
-            return Ok(Listed::Line(Line::new(&decided.explanation)));
+            return Ok(KeptDecision::Line(PodLine::new(&decided.explanation)));
         }
         let mut document = Vec::new();
         self.document(&decided.explanation, decided.mode, PodNow::default(), &mut document)?;
-        Ok(Listed::Document(document))
+        Ok(KeptDecision::Document(document))
     }
 
     /// Ends the output and says how the command ends, `unreadable` versions of objects being left out.
@@ -258,8 +258,8 @@ impl<'a> Writer<'a> {
 }
 
 /// What is kept of a decision.
-enum Listed {
-    Line(Line),
+enum KeptDecision {
+    Line(PodLine),
     /// A JSON document.
     Document(Vec<u8>),
 }

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use super::coverage::{Covered, Span};
 use super::row_file::FileFormat;
-use super::rows::Rows;
+use super::rows::ExportedRows;
 use crate::cli::connection::bucket::{self, Bucket};
 use crate::cli::connection::inputs::inputs;
 use crate::cli::input::global_flags::GlobalArgs;
@@ -53,7 +53,7 @@ impl Dataset {
     }
 
     /// Writes rows of some objects, or by some users, alone. Their files are marked by a digest of what was asked for.
-    pub(super) fn of_part(self, rows: &Rows<'_>) -> Self {
+    pub(super) fn of_part(self, rows: &ExportedRows<'_>) -> Self {
         let by = rows.by.words();
         let part = (rows.of.is_some() || by.is_some()).then(|| {
             let mut digest = Sha256::new();

@@ -2,7 +2,7 @@
 
 use super::dataset::Dataset;
 use super::history::first_time;
-use super::rows::Rows;
+use super::rows::ExportedRows;
 use super::table_writer::TableWriter;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::note;
@@ -17,7 +17,7 @@ use ketcd_store::Revision;
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(super) async fn decisions(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<(Vec<ExportedTable>, bool)> {
+pub(super) async fn decisions(session: &Session, dataset: &Dataset, rows: &ExportedRows<'_>) -> Result<(Vec<ExportedTable>, bool)> {
     let clock = session.cluster.clock_around(&[], &[]).await?;
     let mut writers = Vec::new();
     for &table in rows.tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::coverage::Covered;
 use super::dataset::Dataset;
-use super::rows::Rows;
+use super::rows::ExportedRows;
 use super::table_writer::TableWriter;
 use crate::cli::outcome::Result;
 use crate::cli::output::note;
@@ -22,7 +22,7 @@ use ketcd_render::export::{event_row, history_row};
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<Vec<ExportedTable>> {
+pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &ExportedRows<'_>) -> Result<Vec<ExportedTable>> {
     session.cluster.note_reach().await?;
     let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;
     clock.problems().iter().for_each(|problem| note(problem));

@@ -12,5 +12,5 @@ mod table_writer;
 mod tables;
 
 pub(super) use row_file::FileFormat;
-pub(super) use rows::Rows;
+pub(super) use rows::ExportedRows;
 pub(super) use tables::{Outward, export};

@@ -6,7 +6,7 @@ use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 
 /// Which rows are exported.
-pub(in crate::cli) struct Rows<'a> {
+pub(in crate::cli) struct ExportedRows<'a> {
     /// The tables asked for.
     pub tables: Vec<Table>,
     /// The objects asked for; `None` where all are.

@@ -10,7 +10,7 @@ use ketcd_render::contract::export::{ExportedFile, ExportedTable, Row, Table};
 
 /// What Hive calls the partition of rows without a value. pandas cannot read a table that has it beside others (pyarrow: "Cannot yet unify dictionaries
 /// with nulls"), so it is taken only where nothing at all is dated.
-const UNDATED: &str = "__HIVE_DEFAULT_PARTITION__";
+const UNDATED_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Writes the rows of one table, which come in the order of their revisions.
 pub(super) struct TableWriter<'d> {
@@ -65,7 +65,7 @@ impl<'d> TableWriter<'d> {
         if self.has(revision) {
             return self.skip();
         }
-        let day = time.map(day).or_else(|| self.day.clone()).unwrap_or_else(|| UNDATED.to_owned());
+        let day = time.map(day).or_else(|| self.day.clone()).unwrap_or_else(|| UNDATED_PARTITION.to_owned());
         self.day = Some(day.clone());
         if self.open.as_ref().is_some_and(|open| open.day != day) {
             self.end_file()?;

@@ -6,7 +6,7 @@ use super::decisions::decisions;
 use super::history::history;
 use super::objects::objects;
 use super::row_file::FileFormat;
-use super::rows::Rows;
+use super::rows::ExportedRows;
 use crate::cli::outcome::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Outward<'a> {
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &Rows<'_>) -> Result<(Export, bool)> {
+pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &ExportedRows<'_>) -> Result<(Export, bool)> {
     let revision = session.cluster.revision().await?;
     let name = cluster::name(session, to.cluster).await?;
     let dataset = Dataset::open(to.out, to.format, name, &session.args)?.of_part(rows);

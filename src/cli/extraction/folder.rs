@@ -82,7 +82,7 @@ fn file_name(id: &ObjectId, taken: &BTreeSet<String>) -> String {
 
 /// Text as a part of a file's name, never longer than what file systems take.
 fn plain(text: &str) -> String {
-    const LONGEST: usize = 120;
+    const MAX_NAME_BYTES: usize = 120;
     let mut name = String::new();
     for (place, c) in text.chars().enumerate() {
         let is_plain = c.is_ascii_alphanumeric() || "-_".contains(c) || (c == '.' && place > 0);
@@ -91,7 +91,7 @@ fn plain(text: &str) -> String {
         } else {
             name.push_str(&format!("%{:02X}", u32::from(c)))
         }
-        if name.len() > LONGEST {
+        if name.len() > MAX_NAME_BYTES {
             break;
         }
     }

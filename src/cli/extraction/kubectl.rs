@@ -30,11 +30,11 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
     let needed = Needed::of(manifests);
     let api_versions: BTreeMap<ObjectId, &str> =
         manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
-    let mut lists: BTreeSet<(List, bool)> = BTreeSet::new();
+    let mut lists: BTreeSet<(ResourceList, bool)> = BTreeSet::new();
     let mut refused = BTreeSet::new();
     let mut ask = |namespace: &Option<String>, resource: Option<String>, is_manifests: bool| {
         if let Some(resource) = resource {
-            match List::new(namespace.as_deref(), &resource) {
+            match ResourceList::new(namespace.as_deref(), &resource) {
                 Some(list) => drop(lists.insert((list, is_manifests))),
                 None => drop(refused.insert(not_asked(namespace.as_deref(), &resource))),
             }
@@ -60,7 +60,7 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
     }
     let services = Needed::services_of_webhooks(target.objects.values().map(|object| &**object));
     let namespaces: BTreeSet<Option<String>> = services.into_iter().map(|id| id.namespace).collect();
-    for list in namespaces.iter().filter_map(|namespace| List::new(namespace.as_deref(), "services")) {
+    for list in namespaces.iter().filter_map(|namespace| ResourceList::new(namespace.as_deref(), "services")) {
         target.add(kubectl.list(&list).await?);
     }
     target.served = Served::Listed(served);
@@ -69,12 +69,12 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
 
 /// The objects of a resource, in a namespace or in all: names in the form of DNS, which kubectl can take for nothing else.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct List {
+struct ResourceList {
     namespace: Option<String>,
     resource: String,
 }
 
-impl List {
+impl ResourceList {
     fn new(namespace: Option<&str>, resource: &str) -> Option<Self> {
         let is_plain = is_dns_subdomain(resource) && namespace.is_none_or(is_dns_label);
         is_plain.then(|| Self { namespace: namespace.map(str::to_owned), resource: resource.to_owned() })
@@ -132,7 +132,7 @@ impl Kubectl<'_> {
     }
 
     /// The objects of a list; none where the resource is not served.
-    async fn list(&self, List { namespace, resource }: &List) -> Result<Vec<Object>> {
+    async fn list(&self, ResourceList { namespace, resource }: &ResourceList) -> Result<Vec<Object>> {
         let place = namespace.as_ref().map_or("--all-namespaces".to_owned(), |namespace| format!("--namespace={namespace}"));
         let arguments = [&place, "--output=json", "--chunk-size=500", "--", resource];
         let Some(text) = self.get(&arguments).await? else { return Ok(Vec::new()) };

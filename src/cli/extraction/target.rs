@@ -52,9 +52,9 @@ async fn target(session: &Session, name: &str, manifests: &[Value]) -> Result<Ta
 /// Whether a file is a kubeconfig: a short YAML or JSON document of kind Config.
 fn is_kubeconfig(path: &Path) -> bool {
     /// Certificates may be in it, no more.
-    const LONGEST: u64 = 4 << 20;
+    const MAX_KUBECONFIG_BYTES: u64 = 4 << 20;
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+    let read = File::open(path).and_then(|file| file.take(MAX_KUBECONFIG_BYTES).read_to_string(&mut text));
     let parsed = read.ok().and_then(|_| serde_saphyr::from_str::<Value>(&text).ok());
     parsed.is_some_and(|config| config["kind"] == "Config" && config["clusters"].is_array())
 }

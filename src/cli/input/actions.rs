@@ -13,28 +13,28 @@ use crate::cli::outcome::{Error, Result};
 type Flag = (&'static str, &'static str, ValueHint, &'static str);
 
 /// The actions' flags.
-const FLAGS: [Flag; 11] = [
+const ACTION_FLAGS: [Flag; 11] = [
     ("drain", "NODE", ValueHint::Other, "Cordon this node, or several (a,b), and evict the pods, as kubectl drain does."),
     ("fail", "NODE|LABEL=VALUE", ValueHint::Other, "Let this node, or all nodes with this label, stop answering."),
     ("cordon", "NODE", ValueHint::Other, "Cordon this node, or several (a,b)."),
     ("uncordon", "NODE", ValueHint::Other, "Take the cordon off this node, or several (a,b)."),
     ("taint", "NODE=KEY[=VALUE]:EFFECT", ValueHint::Other, "Taint this node; NODE=KEY[:EFFECT]- takes the taint off."),
     ("label", "NODE:KEY=VALUE", ValueHint::Other, "Set this label of a node; NODE:KEY- removes it."),
-    ("add", "N*NODE|FILE", ValueHint::FilePath, "Add so many nodes like this one (or NODE=N), or those of a file."),
+    ("add", "N*NODE|FILE", ValueHint::FilePath, "Add this many nodes like this one (or NODE=N), or those of a file."),
     ("delete", "ADDRESS", ValueHint::Other, "Delete this object, and what it owns."),
-    ("scale", "ADDRESS=N", ValueHint::Other, "Give this workload so many replicas."),
+    ("scale", "ADDRESS=N", ValueHint::Other, "Scale this workload to this many replicas."),
     ("restart", "ADDRESS", ValueHint::Other, "Restart this workload, by its strategy."),
     ("apply", "FILE", ValueHint::FilePath, "Apply the manifests of this file, as the API server would admit them."),
 ];
 
 /// Those that the short help shows.
-const USUAL: [&str; 4] = ["drain", "fail", "add", "scale"];
+const USUAL_ACTIONS: [&str; 4] = ["drain", "fail", "add", "scale"];
 
 /// Questions, which are flags too.
-const QUESTIONS: [&str; 5] = ["fit", "seeds", "each", "spare", "decisions"];
+const QUESTION_FLAGS: [&str; 5] = ["fit", "seeds", "each", "spare", "decisions"];
 
 /// Words without dashes: `drain w03` is `--drain w03`.
-const WORDS: &str = "words";
+const WORDS_ARG: &str = "words";
 
 /// The actions, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +48,9 @@ impl Args for ActionArgs {
     fn augment_args(command: Command) -> Command {
         let arg = |(name, value, hint, help): Flag| {
             let arg = Arg::new(name).long(name).value_name(value).value_hint(hint).help(help).action(ArgAction::Append);
-            arg.help_heading("Actions").hide_short_help(!USUAL.contains(&name))
+            arg.help_heading("Actions").hide_short_help(!USUAL_ACTIONS.contains(&name))
         };
-        command.args(FLAGS.map(arg)).arg(Arg::new(WORDS).num_args(0..).hide(true))
+        command.args(ACTION_FLAGS.map(arg)).arg(Arg::new(WORDS_ARG).num_args(0..).hide(true))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -61,13 +61,13 @@ impl Args for ActionArgs {
 impl FromArgMatches for ActionArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let mut found = Vec::new();
-        for (name, ..) in FLAGS {
+        for (name, ..) in ACTION_FLAGS {
             let values = matches.get_many::<String>(name).into_iter().flatten();
             let indices = matches.indices_of(name).into_iter().flatten();
             found.extend(indices.zip(values).map(|(index, value)| (index, name, value.clone())));
         }
-        let indices = matches.indices_of(WORDS).into_iter().flatten();
-        let words = matches.get_many::<String>(WORDS).into_iter().flatten().map(String::as_str);
+        let indices = matches.indices_of(WORDS_ARG).into_iter().flatten();
+        let words = matches.get_many::<String>(WORDS_ARG).into_iter().flatten().map(String::as_str);
         let wrong = match spoken(indices.zip(words)) {
             Ok(actions) => {
                 found.extend(actions);
@@ -141,7 +141,7 @@ fn spoken<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> std::result::Res
     let needs = |(name, value, ..): &Flag| (format!("what-if {name}: expected {value}"), format!("write --{name} {value}"));
     let (mut found, mut action): (Vec<_>, Option<(&Flag, bool)>) = (Vec::new(), None);
     for (index, word) in words {
-        let named = FLAGS.iter().find(|(name, ..)| *name == word);
+        let named = ACTION_FLAGS.iter().find(|(name, ..)| *name == word);
         match (named, &mut action) {
             (Some(_), Some((flag, false))) => return Err(needs(flag)),
             (Some(flag), _) => action = Some((flag, false)),
@@ -149,7 +149,7 @@ fn spoken<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> std::result::Res
                 *has_value = true;
                 found.push((index, flag.0, word.to_owned()));
             }
-            (None, None) if QUESTIONS.contains(&word) => {
+            (None, None) if QUESTION_FLAGS.contains(&word) => {
                 return Err((format!("what-if {word}: a question is a flag"), format!("write --{word}")));
             }
             (None, None) => {

@@ -13,13 +13,13 @@ use crate::cli::outcome::{Error, Result};
 /// # Errors
 /// It cannot be read, is not UTF-8, or is larger than any configuration.
 pub(in crate::cli) fn read(flag: &str, path: &Path) -> Result<Zeroizing<String>> {
-    const LARGEST: u64 = 16 << 20;
+    const MAX_FILE_BYTES: u64 = 16 << 20;
     let mut bytes = Zeroizing::new(Vec::new());
     let named = |problem: String| Error::new(problem).hint("check the path and its permissions");
     File::open(path)
-        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
         .map_err(|error: io::Error| named(format!("cannot read {flag} {}: {error}", path.display())))?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(named(format!("{flag} {} is larger than 16 MiB", path.display())));
     }
     let text = std::str::from_utf8(&bytes).map_err(|_| named(format!("{flag} {} is not UTF-8 text", path.display())))?;

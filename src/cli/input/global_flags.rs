@@ -76,8 +76,8 @@ pub(in crate::cli) struct GlobalArgs {
     pub color: Color,
     /// Do not use a pager.
     ///
-    /// On a terminal, output that is longer than it goes through the pager that `KETCD_PAGER` or `PAGER` names, else through `less`. An empty
-    /// name, or `cat`, means none.
+    /// On a terminal, output longer than the screen goes through the pager that `KETCD_PAGER` or `PAGER` names, else through `less`. An empty name,
+    /// or `cat`, turns it off.
     #[arg(long, global = true, help_heading = "Output")]
     pub no_pager: bool,
     /// Print objects as an API server of this release does. Default: the release found in the data.

@@ -11,7 +11,7 @@ pub(in crate::cli) struct WindowArgs {
     /// Show only changes after this: an age (`10m`), a time (RFC 3339 or `14:03:20`), or a revision.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = end, help_heading = "Selection")]
     since: Option<End>,
-    /// End with this, written as --since is; the same as --rev or --at.
+    /// End here, written like --since; the same as --rev or --at.
     #[arg(
         long,
         value_name = "TIME",

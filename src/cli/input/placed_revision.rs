@@ -17,7 +17,8 @@ pub(in crate::cli) fn check(flag: &str, text: &str, is_of_logs: bool) -> Result<
     if is_of_logs || placed(text).is_none() {
         return Ok(());
     }
-    let problem = format!("{flag} {text} is where an audit log alone puts a change, and etcd may have that at another revision");
+    let problem =
+        format!("{flag} {text} is a revision that ketcd assigned to a change in an audit log; etcd may have the change at another one");
     Err(Error::new(problem).hint("give the time of the change, with --at, --since or --until"))
 }
 

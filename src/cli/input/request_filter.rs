@@ -16,20 +16,20 @@ use ketcd_history::clock::Clock;
 use ketcd_render::command_line::CommandLine;
 
 /// Who makes the changes that no request of a log made.
-const NOBODY: &str = "nobody";
+const NOBODY_NAME: &str = "nobody";
 
 /// Which users' requests count.
 #[derive(Args, Clone, Debug, Default)]
 pub(in crate::cli) struct ByArgs {
     /// Only changes of these users, by the audit logs: `alice,bob`.
     ///
-    /// Those that they made, or may have made. `sa:ci/deployer` is a service account; `nobody` made what was written past the API server.
+    /// Changes that they made, or may have made. `sa:ci/deployer` is a service account; `nobody` stands for what was written directly to etcd.
     #[arg(long, value_name = "USER", value_delimiter = ',', help_heading = "Selection")]
     by: Vec<String>,
     /// Only changes whose request, in the audit logs, has this verb: create, update, patch, delete or deletecollection.
     #[arg(long, value_name = "VERB", hide_short_help = true, help_heading = "Selection")]
     verb: Option<String>,
-    /// Only changes whose client, in the audit logs, calls itself so; a part of it is enough.
+    /// Only changes whose client, in the audit logs, has this user agent; a part of it is enough.
     #[arg(long, value_name = "TEXT", hide_short_help = true, help_heading = "Selection")]
     user_agent: Option<String>,
     /// Those of the users that were seen to have made a change.
@@ -63,7 +63,7 @@ impl RequestedArgs {
     /// No audit log is read.
     pub(in crate::cli) fn check(&self, cluster: &Cluster) -> Result<()> {
         if self.requests && !cluster.has_audit_logs() {
-            return Err(without_log("--requests shows requests of audit logs, and none is read"));
+            return Err(without_log("--requests shows requests of audit logs, but none was given"));
         }
         self.by.check(cluster)
     }
@@ -106,14 +106,14 @@ impl ByArgs {
         if cluster.has_audit_logs() || self.take_all() {
             return Ok(());
         }
-        Err(without_log("--by, --verb and --user-agent select by the requests of audit logs, and none is read"))
+        Err(without_log("--by, --verb and --user-agent select by the requests of audit logs, but none was given"))
     }
 
     /// Whether a change counts: one of the requests that may have made it fits, or none made it and nobody is asked for.
     pub(in crate::cli) fn take(&self, request: Option<&Authorship>) -> bool {
         let Some(found) = request.filter(|_| !self.take_all()) else { return self.take_all() };
         if let Authorship::Unexplained(why) = found {
-            let is_asked = self.by.iter().any(|user| user == NOBODY) && self.verb.is_none() && self.user_agent.is_none();
+            let is_asked = self.by.iter().any(|user| user == NOBODY_NAME) && self.verb.is_none() && self.user_agent.is_none();
             return why.is_bypass() && is_asked;
         }
         let mut takes = false;
@@ -143,7 +143,8 @@ impl ByArgs {
     /// # Errors
     /// The source or a log cannot be read.
     pub(in crate::cli) async fn note_others(&self, cluster: &Cluster, (words, keys): (&[String], &Keys), clock: &Clock) -> Result<()> {
-        let idle: Vec<&String> = self.by.iter().filter(|user| *user != NOBODY && !self.seen.borrow().contains(&full_name(user))).collect();
+        let idle: Vec<&String> =
+            self.by.iter().filter(|user| *user != NOBODY_NAME && !self.seen.borrow().contains(&full_name(user))).collect();
         if idle.is_empty() {
             return Ok(());
         }

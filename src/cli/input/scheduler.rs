@@ -15,7 +15,7 @@ use crate::cli::outcome::Result;
 /// Which scheduler decided.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct SchedulerArgs {
-    /// Use the scheduler of this release, for example 1.28 or v1.20.15. Default: found in the data.
+    /// Apply the rules of the scheduler of this release, for example 1.28 or v1.20.15. Default: found in the data.
     #[arg(long, hide_short_help = true, value_name = "VERSION")]
     scheduler_version: Option<String>,
     /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).

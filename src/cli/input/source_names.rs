@@ -38,7 +38,7 @@ fn names_between_colons(value: &str) -> Vec<String> {
 }
 
 /// What separates the name of a file, or of an object in a bucket, from that of an entry in it.
-pub(in crate::cli) const WITHIN: &str = "::";
+pub(in crate::cli) const ENTRY_SEPARATOR: &str = "::";
 
 /// Whether `-f` names a live etcd.
 pub(in crate::cli) fn is_url(name: &str) -> bool {
@@ -46,16 +46,16 @@ pub(in crate::cli) fn is_url(name: &str) -> bool {
 }
 
 /// What the name of an API server begins with.
-const KUBECONFIG: &str = "kubeconfig:";
+const KUBECONFIG_SCHEME: &str = "kubeconfig:";
 
 /// Whether `-f` names an API server.
 fn is_api_server(name: &str) -> bool {
-    name.starts_with(KUBECONFIG)
+    name.starts_with(KUBECONFIG_SCHEME)
 }
 
 /// The context that a name has; empty for the current one.
 pub(super) fn context_of(name: &str) -> Option<&str> {
-    name.strip_prefix(KUBECONFIG)
+    name.strip_prefix(KUBECONFIG_SCHEME)
 }
 
 #[cfg(test)]

@@ -5,20 +5,20 @@ use std::sync::OnceLock;
 use clap::Command;
 
 /// What parses the command line, once it is known.
-static PARSER: OnceLock<fn() -> Command> = OnceLock::new();
+static COMMAND_PARSER: OnceLock<fn() -> Command> = OnceLock::new();
 
 /// Says what parses the command line. Called before anything is said.
 pub(in crate::cli) fn are_parsed_by(parser: fn() -> Command) {
-    let _ = PARSER.set(parser);
+    let _ = COMMAND_PARSER.set(parser);
 }
 
 /// The names of all commands.
 pub(super) fn names() -> Vec<String> {
-    let parser = PARSER.get().map(|parser| parser());
+    let parser = COMMAND_PARSER.get().map(|parser| parser());
     parser.iter().flat_map(Command::get_subcommands).map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Whether a word is a command.
 pub(super) fn are_called(word: &str) -> bool {
-    PARSER.get().is_some_and(|parser| parser().find_subcommand(word).is_some())
+    COMMAND_PARSER.get().is_some_and(|parser| parser().find_subcommand(word).is_some())
 }

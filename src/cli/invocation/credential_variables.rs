@@ -3,16 +3,16 @@
 use std::ffi::OsStr;
 
 /// How their names begin: those of etcdctl, and those by which the clients of S3, GCS and Azure are set up.
-const PREFIXES: &[&str] = &["ETCDCTL_", "AWS_", "GOOGLE_", "AZURE_"];
+const VARIABLE_PREFIXES: &[&str] = &["ETCDCTL_", "AWS_", "GOOGLE_", "AZURE_"];
 
 /// The sources themselves, and others that the clients of GCS and Azure read (object_store 0.14, `gcp/builder.rs`, `azure/builder.rs` and
 /// `azure/credential.rs`).
-const NAMES: &[&str] = &["KETCD_FILE", "SERVICE_ACCOUNT", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
+const VARIABLE_NAMES: &[&str] = &["KETCD_FILE", "SERVICE_ACCOUNT", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
 
 /// Whether a variable is one of these.
 pub(in crate::cli) fn is_variable(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
-    PREFIXES.iter().any(|prefix| bytes.starts_with(prefix.as_bytes())) || NAMES.iter().any(|own| bytes == own.as_bytes())
+    VARIABLE_PREFIXES.iter().any(|prefix| bytes.starts_with(prefix.as_bytes())) || VARIABLE_NAMES.iter().any(|own| bytes == own.as_bytes())
 }
 
 #[cfg(test)]

@@ -12,31 +12,31 @@ use std::sync::{LazyLock, OnceLock};
 use ketcd_render::command_line::Invocation;
 
 /// What users of kubectl type for its plugin `kubectl-forensics`, which is this binary under another name.
-pub(super) const PLUGIN: &str = "kubectl forensics";
+pub(super) const PLUGIN_NAME: &str = "kubectl forensics";
 
 /// The call, once its flags are parsed.
-static INVOCATION: OnceLock<Invocation> = OnceLock::new();
+static PARSED_INVOCATION: OnceLock<Invocation> = OnceLock::new();
 
 /// The call before that: by its name alone.
-static UNPARSED: LazyLock<Invocation> = LazyLock::new(|| Invocation::new(program(), []));
+static UNPARSED_INVOCATION: LazyLock<Invocation> = LazyLock::new(|| Invocation::new(program(), []));
 
 /// Returns how this process was called; without flags until they are parsed.
 pub(super) fn invocation() -> &'static Invocation {
-    INVOCATION.get().unwrap_or_else(|| &UNPARSED)
+    PARSED_INVOCATION.get().unwrap_or_else(|| &UNPARSED_INVOCATION)
 }
 
 /// Adds the flags that say what this process reads, each with its value. Called once.
 pub(super) fn reads(flags: impl IntoIterator<Item = (&'static str, String)>) {
-    let _ = INVOCATION.set(Invocation::new(program(), flags));
+    let _ = PARSED_INVOCATION.set(Invocation::new(program(), flags));
 }
 
 /// Whether kubectl runs it as a plugin.
 pub(super) fn is_plugin() -> bool {
-    invocation().program() == PLUGIN
+    invocation().program() == PLUGIN_NAME
 }
 
 fn program() -> &'static str {
-    if std::env::args_os().next().is_some_and(|path| is_plugin_file(&path)) { PLUGIN } else { "ketcd" }
+    if std::env::args_os().next().is_some_and(|path| is_plugin_file(&path)) { PLUGIN_NAME } else { "ketcd" }
 }
 
 fn is_plugin_file(path: &OsStr) -> bool {

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
-use super::{PLUGIN, commands, is_plugin};
+use super::{PLUGIN_NAME, commands, is_plugin};
 
 /// The commands, for the places where a text names one of them.
-static COMMANDS: LazyLock<Vec<String>> = LazyLock::new(commands::names);
+static COMMAND_NAMES: LazyLock<Vec<String>> = LazyLock::new(commands::names);
 
 /// Returns a text of ours with the command lines in it as the user would type them.
 pub(in crate::cli) fn spelled(text: &str) -> Cow<'_, str> {
@@ -18,7 +18,7 @@ pub(in crate::cli) fn spelled(text: &str) -> Cow<'_, str> {
 
 /// Returns the command line with its name and the examples of its help as the user would type them.
 pub(in crate::cli) fn spelled_help(command: Command) -> Command {
-    if is_plugin() { help_as_plugin(command).bin_name(PLUGIN) } else { command }
+    if is_plugin() { help_as_plugin(command).bin_name(PLUGIN_NAME) } else { command }
 }
 
 fn help_as_plugin(mut command: Command) -> Command {
@@ -46,16 +46,16 @@ fn help_as_plugin(mut command: Command) -> Command {
 
 /// Replaces `ketcd` where a command or a flag follows it; elsewhere it is the program's name.
 fn as_plugin(text: &str) -> String {
-    const NAME: &str = "ketcd ";
+    const COMMAND_PREFIX: &str = "ketcd ";
     let mut spelled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(NAME) {
-        let (before, after) = (&rest[..at], &rest[at + NAME.len()..]);
+    while let Some(at) = rest.find(COMMAND_PREFIX) {
+        let (before, after) = (&rest[..at], &rest[at + COMMAND_PREFIX.len()..]);
         let word = after.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
         let begins = !before.ends_with(|c: char| c.is_alphanumeric() || "/-_.".contains(c));
-        let is_command_line = begins && (word.starts_with('-') || word == "help" || COMMANDS.iter().any(|command| command == word));
+        let is_command_line = begins && (word.starts_with('-') || word == "help" || COMMAND_NAMES.iter().any(|command| command == word));
         spelled.push_str(before);
-        spelled.push_str(if is_command_line { PLUGIN } else { "ketcd" });
+        spelled.push_str(if is_command_line { PLUGIN_NAME } else { "ketcd" });
         spelled.push(' ');
         rest = after;
     }

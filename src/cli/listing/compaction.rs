@@ -29,7 +29,7 @@ pub(in crate::cli) async fn repeated(
     }
     match listing(out, Overtaken::Repeat).await {
         Err(error) if error.is_compacted() && !out.has_begun() => {
-            note("a compaction took the revision that was listed: the newest is listed instead");
+            note("a compaction removed the revision being listed: listing the newest instead");
             listing(out, Overtaken::ShowFound).await
         }
         done => done,
@@ -40,6 +40,6 @@ pub(in crate::cli) async fn repeated(
 pub(in crate::cli) fn note_cut_short(found: usize) {
     let s = if found == 1 { "" } else { "s" };
     note(&format!(
-        "error: the listing is cut short after {found} object{s}: a compaction took the revision that was listed; run it again, or read a snapshot with -f"
+        "error: the listing is cut short after {found} object{s}: a compaction removed the revision being listed; run it again, or read a snapshot with -f"
     ));
 }

@@ -87,14 +87,14 @@ impl Sink<'_> for Single {
     }
 }
 
-/// A `v1 List`, written item by item; what cannot be decoded is not an object and is left to standard error.
-pub(super) struct List {
+/// A `v1 List`, written item by item; values that cannot be decoded are reported on standard error instead.
+pub(super) struct JsonList {
     items: usize,
     form: document::ListForm,
     window: Option<Window>,
 }
 
-impl List {
+impl JsonList {
     pub(super) fn json() -> Self {
         Self { items: 0, form: document::ListForm::Json, window: None }
     }
@@ -113,7 +113,7 @@ impl List {
     }
 }
 
-impl Sink<'_> for List {
+impl Sink<'_> for JsonList {
     fn need(&self) -> Extent {
         Extent::Object
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::formats::{Pace, sink};
 use super::sink::{Item, fetch, read};
-use super::wanted::{ListArgs, Wanted};
+use super::wanted::{ListArgs, ListingTarget};
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
@@ -48,7 +48,7 @@ pub(in crate::cli) async fn follow(
         At::Revision(revision) => revision,
     };
     out.set_content(session.format.content());
-    let wanted = Wanted::Addresses(keys.addresses.clone());
+    let wanted = ListingTarget::Addresses(keys.addresses.clone());
     let mut sink = sink(session, &wanted, args, Pace::OneByOne, out.is_terminal()).await?;
     let (mut printed, mut is_missing) = (0, false);
     if watched == Watched::ObjectsAndChanges {

@@ -1,7 +1,7 @@
 //! The sink of each format that `-o` names.
 
 use super::sink::Sink;
-use super::wanted::{ListArgs, Wanted};
+use super::wanted::{ListArgs, ListingTarget};
 use super::{documents, names, raw, tables, templates};
 use crate::cli::outcome::Result;
 use crate::cli::output::Format;
@@ -24,22 +24,22 @@ pub(super) enum Pace {
 /// A template that cannot be read, or a format for one object alone.
 pub(super) async fn sink<'c>(
     session: &'c Session,
-    wanted: &Wanted,
+    wanted: &ListingTarget,
     args: &ListArgs,
     pace: Pace,
     is_terminal: bool,
 ) -> Result<Box<dyn Sink<'c> + 'c>> {
-    let (format, addresses) = (&session.format, if let Wanted::Addresses(addresses) = wanted { &addresses[..] } else { &[] });
+    let (format, addresses) = (&session.format, if let ListingTarget::Addresses(addresses) = wanted { &addresses[..] } else { &[] });
     let is_one = pace == Pace::OneByOne || matches!(addresses, [one] if is_single(one));
     Ok(match format {
         Format::Name => Box::new(names::Names),
         Format::Ndjson => Box::new(documents::ObjectLines),
         Format::Json if is_one => Box::new(documents::Single::json()),
-        Format::Json => Box::new(documents::List::json()),
+        Format::Json => Box::new(documents::JsonList::json()),
         Format::Yaml if is_one => Box::new(documents::Single::yaml()),
-        Format::Yaml => Box::new(documents::List::yaml()),
+        Format::Yaml => Box::new(documents::JsonList::yaml()),
         Format::Kyaml if is_one => Box::new(documents::Single::kyaml()),
-        Format::Kyaml => Box::new(documents::List::kyaml()),
+        Format::Kyaml => Box::new(documents::JsonList::kyaml()),
         Format::JsonPath(template) => Box::new(templates::Template::new(template, is_one)?),
         Format::JsonPathAsJson(template) => Box::new(templates::Template::as_json(template, is_one)?),
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
@@ -52,7 +52,7 @@ pub(super) async fn sink<'c>(
             let now = session.moment_of_ages().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.cluster.release() };
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
-            let is_everything = matches!(wanted, Wanted::Everything);
+            let is_everything = matches!(wanted, ListingTarget::Everything);
             let of_list = is_everything || !addresses.iter().all(is_single);
             // Rows that come one by one cannot wait until it is known whether others are of another kind.
             let mut kinds = addresses.iter().map(Address::kind);

@@ -27,10 +27,16 @@ use ketcd_store::KeyValue;
 use sink::{ReadBody, Sink, fetch, read};
 
 pub(super) use follow::{Watched, follow};
-pub(super) use wanted::{ListArgs, Wanted};
+pub(super) use wanted::{ListArgs, ListingTarget};
 
 /// Lists what is wanted of a command as `-o` says.
-pub(super) async fn list(session: &Session, command: &'static str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn list(
+    session: &Session,
+    command: &'static str,
+    wanted: &ListingTarget,
+    args: &ListArgs,
+    out: &mut Output,
+) -> Result<Outcome> {
     out.set_content(session.format.content());
     compaction::repeated(session, out, async |out, overtaken| once(session, (command, wanted), args, overtaken, out).await).await
 }
@@ -38,7 +44,7 @@ pub(super) async fn list(session: &Session, command: &'static str, wanted: &Want
 /// Reads the listing once.
 async fn once(
     session: &Session,
-    (command, wanted): (&'static str, &Wanted),
+    (command, wanted): (&'static str, &ListingTarget),
     args: &ListArgs,
     overtaken: Overtaken,
     out: &mut Output,
@@ -80,8 +86,8 @@ pub(super) async fn print_all(
 ) -> Result<Outcome> {
     let (asked, decoder) = (KeyFilter::any(session.cluster.prefix().await?, built_in()), decoder(&session.cluster));
     let mut sink: Box<dyn Sink<'_> + '_> = match session.window_in_head().await? {
-        None => sink(session, &Wanted::Addresses(Vec::new()), args, Pace::AtOnce, out.is_terminal()).await?,
-        window => Box::new(documents::List::json_within(window)),
+        None => sink(session, &ListingTarget::Addresses(Vec::new()), args, Pace::AtOnce, out.is_terminal()).await?,
+        window => Box::new(documents::JsonList::json_within(window)),
     };
     let mut outcome = Outcome::Nothing;
     for mut item in entries.into_iter().filter_map(|entry| asked.pick(entry)) {

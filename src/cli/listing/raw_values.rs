@@ -151,8 +151,8 @@ fn decode_printed(decoder: &Decoder, key: &[u8], value: &[u8], text: &mut Vec<u8
 /// The line of a key and what follows it.
 fn printed_key(printed: &[u8]) -> Option<(&[u8], &[u8])> {
     /// No API server's key is longer.
-    const LONGEST: usize = 4096;
-    let end = printed.iter().take(LONGEST).position(|&byte| byte == b'\n')?;
+    const MAX_KEY_BYTES: usize = 4096;
+    let end = printed.iter().take(MAX_KEY_BYTES).position(|&byte| byte == b'\n')?;
     let is_key = printed.starts_with(b"/") && printed[..end].iter().all(u8::is_ascii_graphic);
     is_key.then(|| (&printed[..end], &printed[end + 1..]))
 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::wanted::Wanted;
+use super::wanted::ListingTarget;
 use crate::cli::outcome::Result;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
@@ -43,7 +43,7 @@ pub(super) fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch
 /// Hands what is wanted and `is_shown` to the sink; single objects that are not there are `absent`.
 pub(super) async fn read<'c, 'w>(
     fetch: &Fetch<'c>,
-    wanted: &'w Wanted,
+    wanted: &'w ListingTarget,
     (limit, found): (usize, &mut usize),
     sink: &mut dyn Sink<'c>,
     absent: &mut Vec<&'w Address>,
@@ -51,8 +51,8 @@ pub(super) async fn read<'c, 'w>(
     is_shown: &mut dyn FnMut(&Item<'c>) -> bool,
 ) -> Result<()> {
     let addresses = match wanted {
-        Wanted::Addresses(addresses) => addresses.iter().map(Some).collect(),
-        Wanted::Everything => vec![None],
+        ListingTarget::Addresses(addresses) => addresses.iter().map(Some).collect(),
+        ListingTarget::Everything => vec![None],
     };
     for address in addresses {
         let before = *found;

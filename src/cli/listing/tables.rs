@@ -9,7 +9,7 @@ use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
 use ketcd_render::style::StyledWrite;
-use ketcd_render::table::{Decoration, LabelColumns, Table, View};
+use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View};
 use serde_json::json;
 
 pub(super) struct Tables {
@@ -22,7 +22,7 @@ pub(super) struct Tables {
     takes_changes: bool,
     written: usize,
     /// In the order of their first object; the name distinguishes kinds that are not known.
-    tables: Vec<(Section, Table)>,
+    tables: Vec<(Section, ObjectTable)>,
 }
 
 #[derive(PartialEq)]
@@ -42,7 +42,7 @@ impl Section {
 }
 
 /// Adds the row of an object, or of what cannot be decoded.
-fn push(table: &mut Table, item: &Item<'_>) {
+fn push(table: &mut ObjectTable, item: &Item<'_>) {
     let path = item.path();
     match &item.body {
         ReadBody::Object(object) => table.push(&named(Arc::clone(object), path, &item.entry.key)),
@@ -86,7 +86,7 @@ impl Tables {
         self
     }
 
-    fn write_section(&mut self, table: Table, out: &mut dyn StyledWrite) -> Result<()> {
+    fn write_section(&mut self, table: ObjectTable, out: &mut dyn StyledWrite) -> Result<()> {
         if self.written > 0 {
             writeln!(out)?;
         }
@@ -114,7 +114,7 @@ impl Sink<'_> for Tables {
                 {
                     self.write_section(table, out)?;
                 }
-                let table = Table::new(item.kind.as_ref(), self.view, self.labels.clone()).showing_states();
+                let table = ObjectTable::new(item.kind.as_ref(), self.view, self.labels.clone()).showing_states();
                 self.tables.push((section, table));
                 self.tables.len() - 1
             }

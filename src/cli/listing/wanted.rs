@@ -32,12 +32,12 @@ pub(in crate::cli) struct ListArgs {
 }
 
 /// What is to be listed: addresses in their order, or everything.
-pub(in crate::cli) enum Wanted {
+pub(in crate::cli) enum ListingTarget {
     Addresses(Vec<Address>),
     Everything,
 }
 
-impl Wanted {
+impl ListingTarget {
     /// The addresses, unless everything is listed.
     pub(super) fn addresses(&self) -> Option<&[Address]> {
         match self {

@@ -77,12 +77,12 @@ fn source_hint(error: &ketcd_store::Error) -> Option<String> {
 
 /// The file that lies in the place of one that does not exist: with the ending of a compressed file, or without it.
 fn compressed(path: &str, cause: &io::Error) -> Option<String> {
-    const ENDINGS: [&str; 8] = [".zst", ".gz", ".xz", ".bz2", ".lz4", ".zip", ".tgz", ".db"];
+    const COMPRESSED_SUFFIXES: [&str; 8] = [".zst", ".gz", ".xz", ".bz2", ".lz4", ".zip", ".tgz", ".db"];
     if cause.kind() != io::ErrorKind::NotFound {
         return None;
     }
-    let with = ENDINGS.iter().map(|ending| format!("{path}{ending}"));
-    let without = ENDINGS.iter().filter_map(|ending| path.strip_suffix(ending).map(str::to_owned));
+    let with = COMPRESSED_SUFFIXES.iter().map(|ending| format!("{path}{ending}"));
+    let without = COMPRESSED_SUFFIXES.iter().filter_map(|ending| path.strip_suffix(ending).map(str::to_owned));
     with.chain(without).find(|file| Path::new(file).is_file())
 }
 
@@ -100,9 +100,9 @@ fn write_hint(cause: &io::Error) -> &'static str {
 /// What a word without a kind means, and the command line with that in its place.
 fn meant(without: &WithoutKind) -> String {
     /// How many objects are named.
-    const NAMED: usize = 3;
+    const MAX_OBJECTS_NAMED: usize = 3;
     let WithoutKind { word, called, .. } = without;
-    let names: Vec<String> = called.places.iter().take(NAMED).map(ObjectElsewhere::address).collect();
+    let names: Vec<String> = called.places.iter().take(MAX_OBJECTS_NAMED).map(ObjectElsewhere::address).collect();
     let (first, typed) = (&called.places[0], Typed::now());
     let line = meant_line(&typed, word, first).unwrap_or_else(|| invocation().ketcd("get").word(&first.address()));
     let line = match called.revision {
@@ -111,7 +111,7 @@ fn meant(without: &WithoutKind) -> String {
         }
         _ => line,
     };
-    let more = match called.places.len().saturating_sub(NAMED) {
+    let more = match called.places.len().saturating_sub(MAX_OBJECTS_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -38,7 +38,7 @@ pub(in crate::cli) struct Replacing<'a> {
 }
 
 /// So much of a file's beginning is looked at.
-const HEAD: u64 = 1 << 16;
+const PROBED_BYTES: u64 = 1 << 16;
 
 /// Checks a file that something else writes, by a rename: it is new or may be replaced, and is nothing that the command reads.
 ///
@@ -160,7 +160,7 @@ fn place(flag: &str, path: &Path, inputs: &[Input], replacing: &Replacing<'_>) -
         // A file that its owner made read-only is not replaced, though the folder's mode would allow it.
         OpenOptions::new().write(true).open(path).map_err(failed)?;
         let mut head = Vec::new();
-        File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).map_err(failed)?;
+        File::open(path).and_then(|file| file.take(PROBED_BYTES).read_to_end(&mut head)).map_err(failed)?;
         if !head.is_empty() && !(replacing.is_older)(&head) {
             let hint = if replacing.any.is_some() { "choose another file, or replace it with --force" } else { "choose another file" };
             return Err(Error::new(format!("{name} exists and is not {}", replacing.what)).hint(hint));
@@ -216,10 +216,10 @@ impl Input {
 /// Whether a file is also in the directory, by a link of either sort.
 fn holds(directory: &Path, path: &Path, depth: usize) -> bool {
     /// A data dir has `member/snap` and `member/wal`.
-    const DEEPEST: usize = 4;
+    const MAX_FOLDER_DEPTH: usize = 4;
     let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => depth < DEEPEST && holds(&entry.path(), path, depth + 1),
+        Ok(kind) if kind.is_dir() => depth < MAX_FOLDER_DEPTH && holds(&entry.path(), path, depth + 1),
         Ok(_) => files::is_same(&entry.path(), path),
         Err(_) => false,
     })

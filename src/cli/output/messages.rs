@@ -12,7 +12,7 @@ use crate::cli::outcome::Error;
 use ketcd_render::visible::visible;
 
 /// Messages that wait for the text before them, which may go through a pager; `None` where they need not.
-static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+static HELD_MESSAGES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 /// Writes an error as one line on standard error, and below it the commands that help, each as it is to be copied.
 pub(in crate::cli) fn report_error(error: &Error) {
@@ -54,32 +54,32 @@ fn emit(line: &str) {
 
 /// Keeps messages from now on until the text has ended.
 pub(super) fn hold() {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
 /// Writes the messages that waited: the text has ended.
 pub(super) fn release() {
-    let messages = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let messages = HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).take();
     messages.into_iter().flatten().for_each(|message| emit(&message));
 }
 
 /// Keeps a message until the text has ended. Returns whether it is kept.
 fn holds(message: &str) -> bool {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut held = HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
     held.as_mut().map(|held| held.push(message.to_owned())).is_some()
 }
 
 /// A message of no more characters than anyone reads; of a longer one the middle is left out, as its end says what to do.
 fn bounded(line: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 2000;
-    const END: usize = 400;
+    const MAX_ERROR_CHARS: usize = 2000;
+    const END_CHARS: usize = 400;
     let length = line.chars().count();
-    if length <= LONGEST {
+    if length <= MAX_ERROR_CHARS {
         return Cow::Borrowed(line);
     }
-    let start: String = line.chars().take(LONGEST - END).collect();
-    let end: String = line.chars().skip(length - END).collect();
-    Cow::Owned(format!("{start} [… {} characters …] {end}", length - LONGEST))
+    let start: String = line.chars().take(MAX_ERROR_CHARS - END_CHARS).collect();
+    let end: String = line.chars().skip(length - END_CHARS).collect();
+    Cow::Owned(format!("{start} [… {} characters …] {end}", length - MAX_ERROR_CHARS))
 }
 
 #[cfg(test)]

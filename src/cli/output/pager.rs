@@ -12,11 +12,11 @@ use crate::cli::invocation::credential_variables;
 use crate::cli::system::process;
 
 /// Where the pager's name is looked for, in this order. One that is empty, or `cat`, says that there is none.
-const VARIABLES: [&str; 2] = ["KETCD_PAGER", "PAGER"];
+const PAGER_VARIABLES: [&str; 2] = ["KETCD_PAGER", "PAGER"];
 /// The pager where no variable names one.
-const DEFAULT: &str = "less";
-/// How `less` behaves where `LESS` does not say it: it ends at once if all fits, shows colours, and leaves the text on the screen.
-const LESS: &str = "FRX";
+const DEFAULT_PAGER: &str = "less";
+/// How `less` behaves where `LESS_FLAGS` does not say it: it ends at once if all fits, shows colours, and leaves the text on the screen.
+const LESS_FLAGS: &str = "FRX";
 
 /// Standard output behind a pager that begins when the text is longer than the terminal; until then the text is held back.
 pub(in crate::cli) struct Paged<W> {
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Paged<W> {
     /// The size of the terminal, where a pager may begin.
     size: Option<Size>,
     held: Vec<u8>,
-    rows: Rows,
+    rows: RowCounter,
     pager: Option<Pager>,
     /// Whether a pager has ended: nothing goes past it to the terminal.
     is_over: bool,
@@ -40,7 +40,7 @@ struct Pager {
 impl<W: Write> Paged<W> {
     /// Text goes to `inner` until it is paged.
     pub(in crate::cli) fn new(inner: W) -> Self {
-        Self { inner, size: None, held: Vec::new(), rows: Rows::default(), pager: None, is_over: false }
+        Self { inner, size: None, held: Vec::new(), rows: RowCounter::default(), pager: None, is_over: false }
     }
 
     /// Pages what is written from now on, if it is longer than a terminal of this size.
@@ -126,12 +126,12 @@ impl<W: Write> Write for Paged<W> {
     }
 }
 
-/// The pager's name and how it is run; `None` where there is none. It gets no credentials of ketcd's sources.
+/// The pager's name and how it is run; `None` if there is none. It gets no credentials of ketcd's sources.
 fn pager() -> Option<(OsString, Command)> {
-    let named = VARIABLES.iter().find_map(env::var_os);
+    let named = PAGER_VARIABLES.iter().find_map(env::var_os);
     let name = match named {
         Some(name) => name,
-        None if is_in_path(DEFAULT) => DEFAULT.into(),
+        None if is_in_path(DEFAULT_PAGER) => DEFAULT_PAGER.into(),
         None => return None,
     };
     if name.is_empty() || name == "cat" {
@@ -140,7 +140,7 @@ fn pager() -> Option<(OsString, Command)> {
     // The name may have arguments.
     let mut command = process::shell(&name);
     if env::var_os("LESS").is_none() {
-        command.env("LESS", LESS);
+        command.env("LESS", LESS_FLAGS);
     }
     for (name, _) in env::vars_os().filter(|(name, _)| credential_variables::is_variable(name)) {
         command.env_remove(name);
@@ -155,7 +155,7 @@ fn is_in_path(program: &str) -> bool {
 
 /// Counts the rows that text takes on a terminal.
 #[derive(Default)]
-struct Rows {
+struct RowCounter {
     /// Rows that are full or ended.
     count: usize,
     column: usize,
@@ -163,7 +163,7 @@ struct Rows {
     in_sequence: bool,
 }
 
-impl Rows {
+impl RowCounter {
     fn add(&mut self, bytes: &[u8], columns: usize) {
         for &byte in bytes {
             match byte {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn rows_are_counted_as_a_terminal_shows_them() {
         let rows = |text: &str| {
-            let mut rows = Rows::default();
+            let mut rows = RowCounter::default();
             text.as_bytes().chunks(2).for_each(|piece| rows.add(piece, 5));
             rows.count
         };

@@ -11,21 +11,21 @@ use ketcd_store::load::OpeningProgress;
 use ketcd_render::visible::visible;
 
 /// A reading is not mentioned before.
-const PATIENCE: Duration = Duration::from_secs(1);
+const QUIET_TIME: Duration = Duration::from_secs(1);
 /// How often the line is drawn.
-const TICK: Duration = Duration::from_millis(200);
+const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-static PROGRESS: OnceLock<Progress> = OnceLock::new();
+static CURRENT_PROGRESS: OnceLock<ReadingProgress> = OnceLock::new();
 
 /// What was read of the files that are opened.
-static OPENING: LazyLock<OpeningProgress> = LazyLock::new(OpeningProgress::counting);
+static OPENING_PROGRESS: LazyLock<OpeningProgress> = LazyLock::new(OpeningProgress::counting);
 
 /// Returns what counts the bytes of the files that are opened.
 pub(in crate::cli) fn opening() -> OpeningProgress {
-    OPENING.clone()
+    OPENING_PROGRESS.clone()
 }
 
-struct Progress {
+struct ReadingProgress {
     bar: ProgressBar,
     values: AtomicU64,
     bytes: AtomicU64,
@@ -56,7 +56,7 @@ pub(in crate::cli) fn start(beginning: String) {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
         bar.set_style(style);
     }
-    let progress = Progress {
+    let progress = ReadingProgress {
         bar,
         values: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
@@ -66,23 +66,23 @@ pub(in crate::cli) fn start(beginning: String) {
         beginning,
         is_over: Mutex::new(false),
     };
-    if PROGRESS.set(progress).is_err() {
+    if CURRENT_PROGRESS.set(progress).is_err() {
         return;
     }
     tokio::spawn(async {
-        tokio::time::sleep(PATIENCE).await;
-        let Some(progress) = PROGRESS.get() else { return };
+        tokio::time::sleep(QUIET_TIME).await;
+        let Some(progress) = CURRENT_PROGRESS.get() else { return };
         // It draws nothing where standard error is no terminal.
         progress.bar.set_draw_target(ProgressDrawTarget::stderr());
         while progress.draw() {
-            tokio::time::sleep(TICK).await;
+            tokio::time::sleep(DRAW_INTERVAL).await;
         }
     });
 }
 
 /// Counts a value that was read.
 pub(in crate::cli) fn count(bytes: usize, revision: Option<Revision>) {
-    let Some(progress) = PROGRESS.get() else { return };
+    let Some(progress) = CURRENT_PROGRESS.get() else { return };
     progress.values.fetch_add(1, Ordering::Relaxed);
     progress.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     if let Some(revision) = revision {
@@ -92,19 +92,19 @@ pub(in crate::cli) fn count(bytes: usize, revision: Option<Revision>) {
 
 /// Begins a walk over these revisions.
 pub(in crate::cli) fn walk(from: Revision, to: Revision) {
-    let Some(progress) = PROGRESS.get() else { return };
+    let Some(progress) = CURRENT_PROGRESS.get() else { return };
     *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });
 }
 
 /// Shows which part of a calculation begins, such as `node 5 of 18`.
 pub(in crate::cli) fn part(part: &str, number: usize, all: usize) {
-    let Some(progress) = PROGRESS.get() else { return };
+    let Some(progress) = CURRENT_PROGRESS.get() else { return };
     *progress.part.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{part} {number} of {all}"));
 }
 
 /// Shows no more: the answer comes.
 pub(in crate::cli) fn end() {
-    let Some(progress) = PROGRESS.get() else { return };
+    let Some(progress) = CURRENT_PROGRESS.get() else { return };
     let mut is_over = progress.is_over.lock().unwrap_or_else(PoisonError::into_inner);
     if !std::mem::replace(&mut *is_over, true) {
         progress.bar.finish_and_clear();
@@ -113,12 +113,12 @@ pub(in crate::cli) fn end() {
 
 /// Writes something else to standard error.
 pub(in crate::cli) fn beside(write: impl FnOnce()) {
-    let Some(progress) = PROGRESS.get() else { return write() };
+    let Some(progress) = CURRENT_PROGRESS.get() else { return write() };
     let is_over = progress.is_over.lock().unwrap_or_else(PoisonError::into_inner);
     if *is_over { write() } else { progress.bar.suspend(write) }
 }
 
-impl Progress {
+impl ReadingProgress {
     /// Draws how far it came; returns false once nothing is to be drawn any more.
     fn draw(&self) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl Progress {
         }
         let (values, bytes) = (self.values.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
         if values == 0 {
-            return format!("{}{}", visible(&self.beginning), OPENING.bytes().map_or_else(String::new, share));
+            return format!("{}{}", visible(&self.beginning), OPENING_PROGRESS.bytes().map_or_else(String::new, share));
         }
         let revision = Revision(self.revision.load(Ordering::Relaxed));
         let at = match *self.walk.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -159,7 +159,7 @@ impl Walk {
         let since = |revision: Revision| revision.0.saturating_sub(self.from.0);
         let (done, all) = (since(at).max(0) as f64, since(self.to).max(1) as f64);
         let left = Duration::try_from_secs_f64(elapsed.as_secs_f64() * (all - done).max(0.0) / done).ok();
-        let left = left.filter(|_| done > 0.0 && elapsed >= PATIENCE);
+        let left = left.filter(|_| done > 0.0 && elapsed >= QUIET_TIME);
         let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
         format!(", at revision {at} of {}{left}", self.to)
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_is_played_is_shown_not_what_was_read() {
-        let progress = Progress {
+        let progress = ReadingProgress {
             bar: ProgressBar::hidden(),
             values: AtomicU64::new(7_456),
             bytes: AtomicU64::new(1 << 20),

@@ -38,13 +38,13 @@ pub(in crate::cli) struct Output {
 }
 
 /// Bytes that are gathered.
-const BUFFER: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// The bytes that a pipe gets at once at the beginning: `head` takes what it wants of them, and goes.
 const AT_ONCE: usize = 1 << 12;
 
 /// The bytes after which a pipe gets as much at once as a file.
-const EAGER: usize = 1 << 17;
+const MAX_EAGER_BYTES: usize = 1 << 17;
 
 impl Output {
     /// Opens standard output.
@@ -58,10 +58,10 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let columns = terminal::size(&stdout, terminal_size()).map(|size| size.columns);
         let edge = terminal::columns_asked().or(columns);
-        let stdout = Paged::new(BufWriter::with_capacity(BUFFER, stdout));
+        let stdout = Paged::new(BufWriter::with_capacity(BUFFER_BYTES, stdout));
         let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
         Self {
-            stream: BufWriter::with_capacity(BUFFER, stream),
+            stream: BufWriter::with_capacity(BUFFER_BYTES, stream),
             is_terminal,
             is_pipe: closed::is_pipe(),
             piped: 0,
@@ -154,7 +154,7 @@ impl Write for Output {
             }
         }
         let written = self.write_folded(bytes)?;
-        if self.is_pipe && self.piped < EAGER {
+        if self.is_pipe && self.piped < MAX_EAGER_BYTES {
             let before = self.piped / AT_ONCE;
             self.piped += written;
             if self.piped / AT_ONCE > before {

@@ -20,7 +20,7 @@ use crate::cli::output::note;
 /// How many items are taken at once; a revision may have more.
 const AT_ONCE: usize = 1000;
 /// After a listing that failed the next one waits.
-const PAUSE: Duration = Duration::from_secs(2);
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// A recording under way.
 pub(crate) struct Following<'a> {
@@ -138,7 +138,7 @@ impl<'a> Following<'a> {
     /// Begins to list what is alive, where that is wanted.
     fn begin_state(&mut self) -> Result<Option<Entries<'a>>> {
         let Some((earliest, latest)) = self.recorder.wanted_state() else {
-            self.next_listing = Instant::now() + PAUSE;
+            self.next_listing = Instant::now() + RETRY_PAUSE;
             return Ok(None);
         };
         let at = if self.is_late { latest } else { earliest };
@@ -170,7 +170,7 @@ impl<'a> Following<'a> {
                 Err(error @ (Error::Compacted { .. } | Error::Future { .. } | Error::Remote { .. })) => {
                     self.is_late |= matches!(error, Error::Compacted { .. });
                     self.recorder.drop_state()?;
-                    self.next_listing = Instant::now() + if self.is_late { Duration::from_millis(100) } else { PAUSE };
+                    self.next_listing = Instant::now() + if self.is_late { Duration::from_millis(100) } else { RETRY_PAUSE };
                     return Ok(true);
                 }
                 Err(error) => return Err(error.into()),
@@ -274,18 +274,18 @@ mod tests {
 
     #[tokio::test]
     async fn what_waited_while_something_else_was_done_may_be_so_much_older() {
-        const BUSY: Duration = Duration::from_secs(3);
+        const BUSY_TIME: Duration = Duration::from_secs(3);
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let mut watch: Items<'_> = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed();
         let send = |number: i64| sender.send(Ok(WatchItem::Progress(Revision(number)))).unwrap();
         let mut quiet = Instant::now();
         send(1);
         // As if the watch had last been looked at so long ago.
-        quiet -= BUSY;
+        quiet -= BUSY_TIME;
         let late = next_batch(&mut watch, After::Pause, &mut quiet).await;
-        assert!(late.lateness >= BUSY, "{:?}", late.lateness);
+        assert!(late.lateness >= BUSY_TIME, "{:?}", late.lateness);
         assert_eq!((late.items.len(), late.after), (1, After::Pause));
-        quiet -= BUSY;
+        quiet -= BUSY_TIME;
         let awaited = async { send(2) };
         let (prompt, ()) = futures_util::future::join(next_batch(&mut watch, After::Pause, &mut quiet), awaited).await;
         assert_eq!((prompt.lateness, prompt.items.len()), (Duration::ZERO, 1));

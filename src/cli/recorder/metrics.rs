@@ -20,9 +20,9 @@ use super::position::Shared;
 use crate::cli::outcome::{Error, Result};
 
 /// How long a connection may last: a scrape ends sooner.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many connections are served at once.
-const CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// A server of metrics, until it is dropped.
 pub(crate) struct Metrics {
@@ -60,7 +60,7 @@ impl Drop for Metrics {
 }
 
 async fn accept(listener: TcpListener, routes: Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
@@ -68,7 +68,7 @@ async fn accept(listener: TcpListener, routes: Router) {
                 let routes = routes.clone();
                 tokio::spawn(async move {
                     // What goes wrong with a connection concerns its client alone.
-                    let _ = tokio::time::timeout(PATIENCE, serve(stream, routes)).await;
+                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, serve(stream, routes)).await;
                     drop(place);
                 });
             }
@@ -82,7 +82,7 @@ async fn serve(stream: TcpStream, routes: Router) {
     // What is written in two pieces goes out at once; without it, it is slower.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(CONNECTION_TIMEOUT);
     let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
 }
 

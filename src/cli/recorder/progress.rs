@@ -15,19 +15,19 @@ use super::position::Shared;
 use crate::cli::output::note;
 
 /// How often the line is drawn.
-const TICK: Duration = Duration::from_millis(500);
+const DRAW_INTERVAL: Duration = Duration::from_millis(500);
 /// How often a line is printed where there is no terminal.
-const LINE: Duration = Duration::from_secs(60);
+const LINE_INTERVAL: Duration = Duration::from_secs(60);
 /// How often etcd is asked for its newest revision.
-const ASK: Duration = Duration::from_secs(10);
+const REVISION_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What is shown of a recording.
-pub(crate) struct Progress {
+pub(crate) struct RecordingProgress {
     shared: Arc<Shared>,
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
+impl RecordingProgress {
     /// Shows nothing yet.
     pub(crate) fn start(shared: Arc<Shared>) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -42,7 +42,7 @@ impl Progress {
 
     /// Shows how far it has come, from time to time.
     pub(crate) async fn run(&self, source: &dyn Source, ranges: &[KeyRange]) -> Infallible {
-        let (mut ticks, mut asks) = (interval(if self.bar.is_some() { TICK } else { LINE }), interval(ASK));
+        let (mut ticks, mut asks) = (interval(if self.bar.is_some() { DRAW_INTERVAL } else { LINE_INTERVAL }), interval(REVISION_INTERVAL));
         // The first tick is at once.
         ticks.tick().await;
         let mut before = (Instant::now(), self.shared.recorded().changes);
@@ -66,7 +66,7 @@ impl Progress {
     /// Asks etcd for its newest revision. While it does not answer, what was known stands.
     async fn ask(&self, source: &dyn Source, ranges: &[KeyRange]) {
         let key = KeyRange::key(KeyRange::hull(ranges).start);
-        let answer = tokio::time::timeout(ASK, source.range(key, At::Newest, Want::Keys)).await;
+        let answer = tokio::time::timeout(REVISION_INTERVAL, source.range(key, At::Newest, Want::Keys)).await;
         if let Ok(Ok(listing)) = answer {
             self.shared.newest.fetch_max(listing.revision.0, Ordering::Relaxed);
         }

@@ -14,7 +14,7 @@ use super::feed::Followed;
 use super::follower::Following;
 use super::metrics::Metrics;
 use super::position::Shared;
-use super::progress::Progress;
+use super::progress::RecordingProgress;
 use crate::cli::connection::api_server;
 use crate::cli::connection::etcd;
 use crate::cli::input::global_flags::GlobalArgs;
@@ -39,7 +39,7 @@ pub(in crate::cli) struct OfApiServer<'a> {
     pub file: Option<&'a Path>,
     /// A context instead of the current one.
     pub context: Option<&'a str>,
-    /// The names of the resources; all where there is none.
+    /// The names of the resources; all if there is none.
     pub resources: &'a [String],
 }
 
@@ -93,7 +93,7 @@ impl Recording<'_> {
         let shared = Arc::new(Shared::new(recorder.recorded(), span.newest));
         // It serves as long as it is there.
         let _metrics = self.serve_metrics(&shared).await?;
-        let mut progress = Progress::start(Arc::clone(&shared));
+        let mut progress = RecordingProgress::start(Arc::clone(&shared));
         let mut following = Following::new(followed, &ranges, !global.show_secrets, recorder, &shared);
         let ended = tokio::select! {
             ended = following.run(from) => ended,
@@ -131,7 +131,7 @@ impl Recording<'_> {
         Error::new(format!("{what}: etcd was restored from a backup")).hint("record into another directory")
     }
 
-    /// Refuses to go on with another history than the one that was recorded.
+    /// Refuses to continue with another history than the one that was recorded.
     async fn check_continuity(&self, global: &GlobalArgs, source: &EtcdSource, prefixes: &[String]) -> Result<()> {
         let (ranges, shows_secrets, name) = (ranges(prefixes), global.show_secrets, self.directory.display());
         let is_recorded = |key: &[u8]| ranges.iter().any(|range| range.contains(key)) && (shows_secrets || !is_secret_key(key));
@@ -167,7 +167,7 @@ fn refuse_files(global: &GlobalArgs) -> Result<()> {
     match global.api_server() {
         Some(context) => {
             let flags = if context.is_empty() { "--kubeconfig".to_owned() } else { format!("--kubeconfig --context {context}") };
-            Err(Error::new("record takes an API server by --kubeconfig, not by -f").hint(format!("remove -f and give {flags}")))
+            Err(Error::new("record reads an API server with --kubeconfig, not with -f").hint(format!("remove -f and give {flags}")))
         }
         None => Err(Error::new("record follows a live etcd, but -f names a file").hint("remove -f, or copy the file itself")),
     }

@@ -18,7 +18,7 @@ use ketcd_render::words::absence_words;
 use ketcd_serve::{Options, Server};
 use ketcd_store::shell::quoted;
 
-/// Opens the cluster that the flags name, and says where there is none.
+/// Opens the cluster that the flags name, and says if there is none.
 ///
 /// # Errors
 /// The source cannot be read.
@@ -47,7 +47,7 @@ pub(super) async fn run(cluster: Cluster, options: &Options, command: &[OsString
     note(&format!("use it with: export KUBECONFIG={}", quoted(server.kubeconfig().as_os_str().as_encoded_bytes())));
     note("contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it");
     if let Some(replay) = server.replay() {
-        note(&format!("the clock runs from {:.0} on", replay.now()));
+        note(&format!("the clock starts at {:.0}", replay.now()));
     }
     tokio::select! {
         ended = replayed(&server) => match ended {},

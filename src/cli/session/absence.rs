@@ -12,7 +12,7 @@ use ketcd_kube::Address;
 use ketcd_render::command_line::CommandLine;
 
 /// What owns pods, as addresses name it.
-const OWNERS: [&str; 7] =
+const POD_OWNER_KINDS: [&str; 7] =
     ["cronjob.batch", "daemonset.apps", "deployment.apps", "job.batch", "replicaset.apps", "replicationcontroller", "statefulset.apps"];
 
 /// What a command was asked.
@@ -61,12 +61,12 @@ impl Search {
         }
     }
 
-    /// Says on standard error which objects are not there.
+    /// Reports which objects do not exist.
     pub(in crate::cli) fn report_all(command: &'static str, absent: &[NotFound]) {
         absent.iter().for_each(|not_found| report_error(&Self { command, looked: not_found.looked }.error(not_found)));
     }
 
-    /// Says on standard error that the one object which an address names is not there.
+    /// Reports that the one object which an address names does not exist.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -78,7 +78,7 @@ impl Search {
     /// Where the object is, and how to see it there.
     fn shown(&self, not_found: &NotFound, found: &Elsewhere) -> String {
         /// How many places are named.
-        const NAMED: usize = 3;
+        const MAX_PLACES_NAMED: usize = 3;
         let command = self.command(not_found, found);
         let (count, first) = (found.count(), found.first());
         let quoted = |place: &ObjectElsewhere| format!("\"{}\"", place.namespace.as_deref().unwrap_or_default());
@@ -88,12 +88,12 @@ impl Search {
             }
             Elsewhere::Later(_, revision) => format!("it was created at revision {revision}: {command}"),
             Elsewhere::Swapped(place) => format!("did you mean {}? {command}", place.address()),
-            Elsewhere::Namespaces(places) if count <= NAMED => {
+            Elsewhere::Namespaces(places) if count <= MAX_PLACES_NAMED => {
                 let namespaces = if count == 1 { "namespace" } else { "namespaces" };
                 format!("it exists in {namespaces} {}: {command}", listed(&places.iter().map(quoted).collect::<Vec<_>>()))
             }
             Elsewhere::Namespaces(places) => {
-                let named = listed(&places.iter().take(NAMED).map(quoted).collect::<Vec<_>>());
+                let named = listed(&places.iter().take(MAX_PLACES_NAMED).map(quoted).collect::<Vec<_>>());
                 format!("it exists in {count} other namespaces, {named} among them: {command}")
             }
             Elsewhere::Kinds(_) if count == 1 => {
@@ -101,8 +101,8 @@ impl Search {
                 format!("{} \"{}\" exists{place}: {command}", first.kind, first.name)
             }
             Elsewhere::Kinds(places) => {
-                let named = listed(&places.iter().take(NAMED).map(ObjectElsewhere::address).collect::<Vec<_>>());
-                let among = if count > NAMED { " among them" } else { "" };
+                let named = listed(&places.iter().take(MAX_PLACES_NAMED).map(ObjectElsewhere::address).collect::<Vec<_>>());
+                let among = if count > MAX_PLACES_NAMED { " among them" } else { "" };
                 format!("{count} objects of other kinds have that name, {named}{among}: {command}")
             }
             Elsewhere::Similar(places) => {
@@ -136,7 +136,7 @@ impl Search {
         };
         // Pods are explained, and what owns pods.
         let command = match found {
-            Elsewhere::Kinds(places) if command == "explain" && !OWNERS.contains(&places[0].kind.as_str()) => "tree",
+            Elsewhere::Kinds(places) if command == "explain" && !POD_OWNER_KINDS.contains(&places[0].kind.as_str()) => "tree",
             _ => command,
         };
         let (command, flags) = command.split_once(' ').unwrap_or((command, ""));

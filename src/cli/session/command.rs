@@ -20,7 +20,7 @@ pub(in crate::cli) trait Run {
         false
     }
 
-    /// Whether what it prints may go through a pager. What goes on until it is told to stop, or uses the terminal itself, may not.
+    /// Whether what it prints may go through a pager. What runs until it is told to stop, or uses the terminal itself, may not.
     fn may_be_paged(&self) -> bool {
         true
     }
@@ -188,7 +188,7 @@ pub(in crate::cli) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: 
     }
     if sessions.iter().any(|session| session.interrupt.is_set()) {
         out.end()?;
-        note("interrupted: what was found by then is shown");
+        note("interrupted: showing what was found so far");
         return Ok(Outcome::Interrupted);
     }
     let outcome = match outcome {

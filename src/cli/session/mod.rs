@@ -146,7 +146,7 @@ impl Session {
     pub(super) async fn moment_of_ages(&self) -> Result<Option<Timestamp>> {
         let known = self.cluster.known_moment().await?;
         if known.is_none() && self.cluster.source.is_one_moment() {
-            note("when these objects were printed is not known, so ages are not either; --at TIME gives the moment");
+            note("these objects do not show when they were printed, so their ages are unknown; give the time with --at TIME");
         }
         Ok(known)
     }
@@ -167,7 +167,7 @@ impl Session {
         if self.cluster.options.show_managed_fields { ManagedFields::Shown } else { ManagedFields::Hidden }
     }
 
-    /// Returns the cluster, for whoever goes on with it.
+    /// Returns the cluster, for whoever continues with it.
     pub(super) fn into_cluster(self) -> Cluster {
         self.cluster
     }

@@ -11,7 +11,7 @@ pub(super) struct Answer {
     pub(super) rows: Vec<Vec<Value>>,
 }
 
-const PROGRAM: &str = r#"
+const DUCKDB_PROGRAM: &str = r#"
 import json, sys
 import duckdb
 
@@ -28,8 +28,13 @@ pub(super) fn ask(statements: &[String]) -> Vec<Answer> {
     let python = std::env::var("KETCD_TEST_DUCKDB").unwrap_or_else(|_| {
         panic!("KETCD_TEST_DUCKDB names no Python with DuckDB; `tools/program duckdb` installs one and prints its path, tools/test sets it")
     });
-    let mut child =
-        Command::new(python).args(["-c", PROGRAM]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(python)
+        .args(["-c", DUCKDB_PROGRAM])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(serde_json::to_string(statements).unwrap().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

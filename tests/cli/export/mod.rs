@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::ketcd::{all, ketcd};
 
-const TABLES: [&str; 5] = ["objects", "history", "events", "decisions", "decision_nodes"];
+const TABLE_NAMES: [&str; 5] = ["objects", "history", "events", "decisions", "decision_nodes"];
 
 fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name)
@@ -147,7 +147,7 @@ fn the_same_snapshot_twice_is_the_same_files() {
     export(file, other.path(), "--format ndjson");
     let first = files(one.path());
     assert!(first == files(other.path()), "two runs wrote different files");
-    for table in TABLES {
+    for table in TABLE_NAMES {
         assert!(first.keys().any(|path| path.starts_with(&format!("table={table}/cluster="))), "{table}");
     }
     let again = export(file, one.path(), "--format ndjson");

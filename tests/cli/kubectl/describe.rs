@@ -42,7 +42,7 @@ fn descriptions_mask_secrets_and_refuse_what_they_are_not() {
 
 #[test]
 fn every_object_can_be_described() {
-    for capture in ["k120-story", STORY] {
+    for capture in ["k120-story", STORY_CAPTURE] {
         let kinds: Value = serde_json::from_slice(&run_on(capture, &["ls", "-o", "json"]).stdout).unwrap();
         let stored = kinds["items"].as_array().unwrap().iter().filter_map(|row| row["resource"].as_str());
         let stored: Vec<&str> = stored.filter(|resource| !resource.starts_with('(') && *resource != "events").collect();
@@ -57,7 +57,7 @@ fn every_object_can_be_described() {
 
 #[test]
 fn descriptions_and_trees_fit_the_terminal() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(STORY);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(STORY_CAPTURE);
     for words in ["describe pods,nodes,deploy,sts,job,pvc -n web", "tree deploy,sts -n web", "events pod/web/crasher"] {
         let mut command = ketcd();
         command.args(["-f", "snapshot.db.zst"]).args(words.split(' ')).current_dir(&folder);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::ketcd::ketcd;
 
-const STORY: &str = "k136-story";
+const STORY_CAPTURE: &str = "k136-story";
 
 fn run_on(capture: &str, arguments: &[&str]) -> Output {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture);
@@ -20,7 +20,7 @@ fn run_on(capture: &str, arguments: &[&str]) -> Output {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    run_on(STORY, arguments)
+    run_on(STORY_CAPTURE, arguments)
 }
 
 /// What a command prints that finds something and has nothing to complain of.

@@ -11,7 +11,7 @@ fn fields_are_current() {
 }
 
 fn fields(table: &str, kinds: &str) -> String {
-    let (mut out, mut refusals) = (String::from(FIELDS), String::new());
+    let (mut out, mut refusals) = (String::from(FIELDS_HEAD), String::new());
     for cells in lines(table) {
         let [group, version, kind, label, first, last, value, absent] = cells[..] else { panic!("eight cells: {cells:?}") };
         let is_it = |row: &Vec<&str>| {
@@ -31,7 +31,7 @@ fn fields(table: &str, kinds: &str) -> String {
             writeln!(out, "    FieldRow {{ {of}, label: {label:?}, pointers: &{pointers:?}, absent: {absent:?} }},").unwrap();
         }
     }
-    out + REFUSALS + &refusals + "];\n"
+    out + REFUSALS_HEAD + &refusals + "];\n"
 }
 
 /// The JSON pointers of a cell `value`: `a.b|c` is `/a/b` and `/c`.
@@ -40,7 +40,7 @@ fn pointers(value: &str) -> Vec<String> {
     paths.map(|path| format!("/{}", path.replace('.', "/"))).collect()
 }
 
-const FIELDS: &str = "\
+const FIELDS_HEAD: &str = "\
 //! The fields by which objects are selected. Made from `proto/fields.tsv` by `tests/contracts/codegen`; never edited.
 
 use std::ops::RangeInclusive;
@@ -86,7 +86,7 @@ pub struct RefusalRow {
 pub const FIELDS: &[FieldRow] = &[
 ";
 
-const REFUSALS: &str = "\
+const REFUSALS_HEAD: &str = "\
 ];
 
 /// The answers of every kind that has fields of its own. Every other kind has `metadata.name` and `metadata.namespace`.

@@ -26,7 +26,7 @@ pub(super) fn lines(table: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 fn kinds(table: &str) -> String {
-    let mut out = String::from(KINDS);
+    let mut out = String::from(KINDS_HEAD);
     for cells in lines(table) {
         let [path, group, also, kind, plural, scope, versions, short, categories, conversion, subresources] = cells[..] else {
             panic!("eleven cells: {cells:?}")
@@ -51,7 +51,7 @@ fn kinds(table: &str) -> String {
 }
 
 fn versions(table: &str, kinds: &str) -> String {
-    let mut out = String::from(VERSIONS);
+    let mut out = String::from(VERSIONS_HEAD);
     let mut replaced = String::new();
     for cells in lines(table) {
         let [group, version, plural, first, last, stored, since] = cells[..] else { panic!("seven cells: {cells:?}") };
@@ -68,7 +68,7 @@ fn versions(table: &str, kinds: &str) -> String {
             writeln!(replaced, "    ({group:?}, {version:?}, {kind:?}, {}),", release(since, "")).unwrap();
         }
     }
-    out + REPLACED + &replaced + "];\n"
+    out + REPLACED_HEAD + &replaced + "];\n"
 }
 
 pub(super) fn release<'c>(cell: &'c str, absent: &'c str) -> &'c str {
@@ -96,7 +96,7 @@ fn list(cell: &str) -> String {
     format!("&{:?}", items(cell))
 }
 
-const KINDS: &str = "\
+const KINDS_HEAD: &str = "\
 //! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/contracts/codegen`; never edited.
 
 /// One resource.
@@ -159,7 +159,7 @@ pub enum Conversion {
 pub const KINDS: &[KindRow] = &[
 ";
 
-const VERSIONS: &str = "\
+const VERSIONS_HEAD: &str = "\
 //! Which release serves which version of a resource. Made from `proto/versions.tsv` by `tests/contracts/codegen`; never edited.
 
 /// A resource in one version.
@@ -189,7 +189,7 @@ impl VersionRow {
 pub const VERSIONS: &[VersionRow] = &[
 ";
 
-const REPLACED: &str = "\
+const REPLACED_HEAD: &str = "\
 ];
 
 /// Versions that objects are stored in but no longer served in: group, version, kind, and the first release that returns them as v1, whose fields are

@@ -69,7 +69,7 @@ struct Facts {
 }
 
 /// What stands before the tables.
-const HEAD: &str = r#"//! The JSON of every message of Kubernetes and OpenShift, one a line, and the messages of their kinds, one API version a line. Generated from
+const TABLES_HEAD: &str = r#"//! The JSON of every message of Kubernetes and OpenShift, one a line, and the messages of their kinds, one API version a line. Generated from
 //! `proto/kubernetes` and `proto/openshift` by `tests/contracts/codegen`; do not edit.
 
 use super::table::{Card, Card::*, Emit, Emit::*, Message as M, MessageId, Numbers, Render, RootRow, Row, Type, Type::*};
@@ -107,7 +107,7 @@ pub(crate) fn tables(pool: &DescriptorPool) -> String {
         .map(|m| (m.full_name().to_owned(), m))
         .collect();
     let ids: BTreeMap<&str, usize> = messages.keys().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
-    let mut text = HEAD.to_owned();
+    let mut text = TABLES_HEAD.to_owned();
     writeln!(text, "/// Every message, sorted by name.\npub static MESSAGES: [M; {}] = [", messages.len()).unwrap();
     for message in messages.values() {
         write_message(&mut text, &options, &ids, message);

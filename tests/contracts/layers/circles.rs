@@ -20,7 +20,7 @@ struct Room {
 }
 
 /// The folders that are held to it.
-const ROOMS: &[Room] = &[
+const CHECKED_ROOMS: &[Room] = &[
     Room {
         sources: "crates/store/src",
         folder: "etcd/",
@@ -48,7 +48,7 @@ const ROOMS: &[Room] = &[
 #[test]
 fn no_circle_is_larger_than_a_type_and_its_parser() {
     let (mut faults, mut read) = (String::new(), BTreeMap::new());
-    for Room { sources: folder_of_crate, folder, circles: allowed } in ROOMS {
+    for Room { sources: folder_of_crate, folder, circles: allowed } in CHECKED_ROOMS {
         let files = &*read.entry(*folder_of_crate).or_insert_with(|| Files::new(sources(folder_of_crate)));
         let found = files.circles(folder);
         if found != *allowed {
@@ -159,8 +159,8 @@ impl<'s> Names<'s> {
     /// The file that defines what a path in a module names; `None` where another crate does.
     fn file(&self, module: &[String], path: &[String], depth: usize) -> Option<String> {
         /// A name is brought in through no more modules.
-        const DEEPEST: usize = 8;
-        let (first, rest) = path.split_first().filter(|_| depth < DEEPEST)?;
+        const MAX_IMPORT_DEPTH: usize = 8;
+        let (first, rest) = path.split_first().filter(|_| depth < MAX_IMPORT_DEPTH)?;
         let mut at = match first.as_str() {
             "crate" => Vec::new(),
             "self" => module.to_vec(),

@@ -4,7 +4,7 @@ use super::circles::Files;
 use super::sources;
 
 /// The rooms, from the ground up. `mod` is the front door.
-const ROOMS: &[&str] = &[
+const CLI_ROOMS: &[&str] = &[
     "invocation",
     "outcome",
     "system",
@@ -33,7 +33,7 @@ fn room(file: &str) -> Option<&str> {
 
 #[test]
 fn every_room_of_the_command_uses_only_those_below_it() {
-    let rank = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let rank = |room: &str| CLI_ROOMS.iter().position(|known| *known == room);
     let files = Files::new(sources("src"));
     let (mut faults, mut count) = (Vec::new(), 0);
     for file in files.names() {

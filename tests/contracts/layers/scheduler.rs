@@ -5,7 +5,7 @@ use ketcd_testing::layers::Crate;
 use super::sources;
 
 /// The layers, from the ground up.
-const LAYERS: &[&str] = &[
+const SCHEDULER_LAYERS: &[&str] = &[
     "api",
     "cluster",
     "release",
@@ -39,6 +39,6 @@ const LAYERS: &[&str] = &[
 fn every_layer_uses_only_those_below_it() {
     let found = sources("crates/scheduler/src");
     assert!(found.len() > 200, "only {} files were found", found.len());
-    let faults = Crate::new(found).faults(LAYERS);
+    let faults = Crate::new(found).faults(SCHEDULER_LAYERS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

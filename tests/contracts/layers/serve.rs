@@ -5,12 +5,12 @@ use ketcd_testing::layers::Crate;
 use super::sources;
 
 /// The rooms, from the ground up.
-const LAYERS: &[&str] = &["wire", "request", "data", "access", "answers", "server"];
+const SERVE_ROOMS: &[&str] = &["wire", "request", "data", "access", "answers", "server"];
 
 #[test]
 fn every_room_uses_only_those_below_it() {
     let found = sources("crates/serve/src");
     assert!(found.len() > 40, "only {} files were found", found.len());
-    let faults = Crate::new(found).faults(LAYERS);
+    let faults = Crate::new(found).faults(SERVE_ROOMS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -10,12 +10,12 @@ use super::sources;
 use crate::root;
 
 /// What is kept all the same: the file, the name, and why.
-const KEPT: &[(&str, &str, &str)] = &[
-    ("store/src/load/mapped.rs", "REGIONS", "a handler of signals is called with nothing"),
-    ("store/src/load/bolt/step.rs", "WRITER", "only in tests"),
-    ("store/src/recording/faults.rs", "FAULT", "only in tests"),
+const KEPT_STATE: &[(&str, &str, &str)] = &[
+    ("store/src/load/mapped.rs", "MAPPED_REGIONS", "a handler of signals is called with nothing"),
+    ("store/src/load/bolt/step.rs", "STEP_HOOK", "only in tests"),
+    ("store/src/recording/faults.rs", "INJECTED_FAULT", "only in tests"),
     ("kube/src/decoder/counted.rs", "DECODED", "counts for tests"),
-    ("kube/src/decoder/typed.rs", "ROWS", "answers of a function of constants"),
+    ("kube/src/decoder/typed.rs", "ROWS_BY_TYPE", "answers of a function of constants"),
 ];
 
 /// The crates that others use.
@@ -30,7 +30,7 @@ fn faults(name: &str, text: &str) -> Vec<String> {
     let read = Regex::new(r"\benv::(var|var_os|vars|vars_os|args|args_os)\b").unwrap();
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let changes = |of: &str| ["Cell<", "OnceLock<", "Mutex<", "RwLock<", "Atomic", "[Region"].iter().any(|sign| of.contains(sign));
-    let is_kept = |item: &str| KEPT.iter().any(|(file, kept, _)| name.ends_with(file) && *kept == item);
+    let is_kept = |item: &str| KEPT_STATE.iter().any(|(file, kept, _)| name.ends_with(file) && *kept == item);
     let statics = kept.captures_iter(text).filter(|found| changes(&found[2]) || found[0].starts_with("static mut"));
     let statics = statics.filter(|found| !is_kept(&found[1])).map(|found| format!("{name}: static {}", &found[1]));
     statics.chain(read.find_iter(text).map(|found| format!("{name}: {}", found.as_str()))).collect()

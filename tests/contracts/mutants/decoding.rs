@@ -12,8 +12,8 @@ use super::targets::stored::stored;
 
 /// Stored values of every kind.
 fn values() -> &'static [Vec<u8>] {
-    static VALUES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
-    VALUES.get_or_init(|| {
+    static RECORDED_VALUES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    RECORDED_VALUES.get_or_init(|| {
         let text = String::from_utf8(ketcd_testing::testdata::read("values/k136-pairs.jsonl.zst")).unwrap();
         let pair = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
         text.lines().map(|line| base64::engine::general_purpose::STANDARD.decode(pair(line)["pb"].as_str().unwrap()).unwrap()).collect()

@@ -12,7 +12,7 @@ pub(crate) struct Generator<'a> {
     state: u64,
 }
 
-const STRINGS: &[&str] = &[
+const SAMPLE_STRINGS: &[&str] = &[
     "",
     "a",
     "web-0",
@@ -23,8 +23,8 @@ const STRINGS: &[&str] = &[
     "日本語",
     "a longer text than eight bytes: it goes by words",
 ];
-const QUANTITIES: &[&str] = &["0", "1", "100m", "1536Mi", "2Gi", "1e3", "-5k"];
-const JSON: &[&str] = &[r#"{"a":[1,2.50,"x"],"b":null}"#, "[]", "true", "\"text\"", "{}", "-0.0"];
+const SAMPLE_QUANTITIES: &[&str] = &["0", "1", "100m", "1536Mi", "2Gi", "1e3", "-5k"];
+const SAMPLE_JSON: &[&str] = &[r#"{"a":[1,2.50,"x"],"b":null}"#, "[]", "true", "\"text\"", "{}", "-0.0"];
 
 impl<'a> Generator<'a> {
     pub(crate) fn new(schema: &'a Schema, minor: u32, seed: u64) -> Self {
@@ -54,15 +54,15 @@ impl<'a> Generator<'a> {
                 set("nanos", Value::I32(self.below(1_000_000) as i32 * 1000));
             }
             "DURATION" => set("duration", Value::I64(self.below(1 << 50) as i64 - (1 << 49))),
-            "QUANTITY" => set("string", Value::String(self.pick(QUANTITIES).to_owned())),
+            "QUANTITY" => set("string", Value::String(self.pick(SAMPLE_QUANTITIES).to_owned())),
             "INT_OR_STRING" if self.below(2) == 0 => set("intVal", Value::I32(self.below(1 << 32) as i32)),
             "INT_OR_STRING" => {
                 set("type", Value::I64(1));
-                set("strVal", Value::String(self.pick(STRINGS).to_owned()));
+                set("strVal", Value::String(self.pick(SAMPLE_STRINGS).to_owned()));
             }
             "RAW_JSON" => {
                 let field = descriptor.fields().next().unwrap();
-                message.set_field(&field, Value::Bytes(self.pick(JSON).as_bytes().to_vec().into()));
+                message.set_field(&field, Value::Bytes(self.pick(SAMPLE_JSON).as_bytes().to_vec().into()));
             }
             "SCHEMA_OR_BOOL" | "SCHEMA_OR_ARRAY" | "SCHEMA_OR_STRINGS" => self.one_field(&mut message, depth),
             _ => self.fields(&mut message, depth),
@@ -94,7 +94,7 @@ impl<'a> Generator<'a> {
                 let Kind::Message(entry) = field.kind() else { panic!("a map has entries") };
                 let kind = entry.map_entry_value_field().kind();
                 let entries: HashMap<MapKey, Value> =
-                    (0..self.below(3)).map(|_| (MapKey::String(self.pick(STRINGS).to_owned()), self.value(&kind, depth))).collect();
+                    (0..self.below(3)).map(|_| (MapKey::String(self.pick(SAMPLE_STRINGS).to_owned()), self.value(&kind, depth))).collect();
                 Value::Map(entries)
             } else if field.is_list() {
                 Value::List((0..self.below(3)).map(|_| self.value(&field.kind(), depth)).collect())
@@ -111,8 +111,8 @@ impl<'a> Generator<'a> {
             Kind::Int32 => Value::I32([0, 1, -1, 8080, i32::MAX, i32::MIN][self.below(6) as usize]),
             Kind::Int64 => Value::I64([0, 1, -1, 30, i64::MAX, i64::MIN][self.below(6) as usize]),
             Kind::Double => Value::F64([0.0, 1.0, -1.5, 1e21, 1e-7, 0.1][self.below(6) as usize]),
-            Kind::String => Value::String(self.pick(STRINGS).to_owned()),
-            Kind::Bytes => Value::Bytes(self.pick(STRINGS).as_bytes().to_vec().into()),
+            Kind::String => Value::String(self.pick(SAMPLE_STRINGS).to_owned()),
+            Kind::Bytes => Value::Bytes(self.pick(SAMPLE_STRINGS).as_bytes().to_vec().into()),
             Kind::Message(message) => Value::Message(self.message(message, depth + 1)),
             other => panic!("Kubernetes has no {other:?}"),
         }

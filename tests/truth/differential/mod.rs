@@ -11,14 +11,14 @@ use prost_reflect::{DynamicMessage, ReflectMessage, Value};
 use schema::Schema;
 
 /// Messages of each kind.
-const ROUNDS: u64 = 12;
+const ROUNDS_PER_KIND: u64 = 12;
 
 #[test]
 fn json_of_random_messages_gives_back_every_field() {
     let schema = Schema::load();
     let mut compared = 0;
     for root in schema.roots() {
-        for round in 0..ROUNDS {
+        for round in 0..ROUNDS_PER_KIND {
             let mut generator = generate::Generator::new(&schema, root.minor, compared);
             let message = generator.message(&root.message, 0);
             let value = envelope(&root.api_version, root.message.name(), &message.encode_to_vec());
@@ -37,7 +37,7 @@ fn json_of_random_messages_gives_back_every_field() {
             compared += 1;
         }
     }
-    assert!(compared > 300 * ROUNDS, "only {compared} messages");
+    assert!(compared > 300 * ROUNDS_PER_KIND, "only {compared} messages");
 }
 
 /// The value as an API server stores it.

@@ -49,7 +49,7 @@ fn a_term_with_fields_only_matches_nothing_before_1_11() {
 
 /// A cordoned node: by its conditions up to 1.11, by CheckNodeUnschedulable from 1.12 on, which a toleration passes.
 #[test]
-fn cordoned_nodes() {
+fn legacy_attempts_refuse_cordoned_nodes() {
     let cordoned = with(node("n1"), "/spec", json!({"unschedulable": true}));
     let cluster = Cluster::new([cordoned]);
     let tolerant = pod(json!({"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}]}));

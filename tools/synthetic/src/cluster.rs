@@ -8,7 +8,7 @@ use super::objects::{self, App, Identity};
 use super::{Database, Versions};
 use ketcd_testing::random::Random;
 
-/// How much of what a cluster of so many pods has: in the proportions of a real one of 150,000 pods.
+/// How much of what a cluster of this many pods has: in the proportions of a real one of 150,000 pods.
 pub(crate) struct Shape {
     pods: usize,
     pub nodes: usize,
@@ -22,15 +22,15 @@ impl Shape {
 }
 
 /// Replicas of workloads, over and over: 25 on average.
-const REPLICAS: [usize; 8] = [3, 12, 40, 5, 20, 60, 10, 50];
+const REPLICA_COUNTS: [usize; 8] = [3, 12, 40, 5, 20, 60, 10, 50];
 /// One pod in this many is bound by the scheduler; the others are created on their nodes.
-const BOUND: usize = 4;
+const BOUND_EVERY: usize = 4;
 /// One pod in this many has an Event.
 const WITH_EVENT: usize = 4;
 /// One Event in this many is a warning.
-const WARNING: usize = 25;
+const WARNING_EVERY: usize = 25;
 /// After so many writes a lease is renewed.
-const RENEWAL: i64 = 20;
+const RENEWAL_WRITES: i64 = 20;
 
 /// Writes the cluster's history.
 pub(crate) fn write(shape: &Shape, seed: u64, database: &mut Database) -> io::Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn write(shape: &Shape, seed: u64, database: &mut Database) -> io::Re
         if left == 0 {
             break;
         }
-        let app = App::new(index, REPLICAS[index % REPLICAS.len()].min(left), &mut history.random);
+        let app = App::new(index, REPLICA_COUNTS[index % REPLICA_COUNTS.len()].min(left), &mut history.random);
         history.add_app(&app, &namespaces[index % namespaces.len()], database)?;
     }
     history.add_pending(database)
@@ -90,7 +90,7 @@ impl History {
 
     /// Renews leases as time passes.
     fn renew(&mut self, database: &mut Database) -> io::Result<()> {
-        if database.next() % RENEWAL == 0 {
+        if database.next() % RENEWAL_WRITES == 0 {
             let index = self.next_renewal % self.nodes.len();
             let Node { lease, versions } = &mut self.nodes[index];
             *versions = database.put(&lease_key(lease), &objects::lease(lease, database.next()), *versions)?;
@@ -132,7 +132,7 @@ impl History {
         let identity = self.identity(&set.namespace, name, database);
         let at = self.pods;
         self.pods += 1;
-        let is_bound = at.is_multiple_of(BOUND);
+        let is_bound = at.is_multiple_of(BOUND_EVERY);
         let pod = app.pod(&identity, set, (!is_bound).then(|| self.node_of(at)));
         let versions = database.put(&pod_key(&identity), &pod, Versions::default())?;
         self.renew(database)?;
@@ -150,7 +150,7 @@ impl History {
     ) -> io::Result<()> {
         let (at, mut versions) = known;
         let mut pod = app.pod(identity, set, Some(self.node_of(at)));
-        if at.is_multiple_of(BOUND) {
+        if at.is_multiple_of(BOUND_EVERY) {
             objects::with_status(&mut pod, "kube-scheduler", database.next(), objects::bound(database.next()));
             versions = database.put(&pod_key(identity), &pod, versions)?;
             self.renew(database)?;
@@ -161,7 +161,7 @@ impl History {
         if at.is_multiple_of(WITH_EVENT) {
             let event =
                 self.identity(&set.namespace, format!("{}.{:016x}", identity.name, 0x1800_0000_0000_0000_u64 + at as u64), database);
-            let is_warning = at.is_multiple_of(WITH_EVENT * WARNING);
+            let is_warning = at.is_multiple_of(WITH_EVENT * WARNING_EVERY);
             let object = objects::event(&event, identity, self.node_of(at), is_warning);
             database.put(&format!("/registry/events/{}/{}", event.namespace, event.name), &object, Versions::default())?;
         }

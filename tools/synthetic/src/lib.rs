@@ -24,7 +24,7 @@ pub struct Written {
     pub revision: i64,
 }
 
-/// Writes a snapshot of a cluster of so many pods, with its checksum.
+/// Writes a snapshot of a cluster of this many pods, with its checksum.
 ///
 /// # Errors
 /// The file system's.

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use ketcd_testing::random::Random;
 
 /// The kubelets' version.
-const KUBELET: &str = "v1.36.3";
+const KUBELET_VERSION: &str = "v1.36.3";
 /// When the cluster began: 2026-01-01T00:00:00Z.
-const BEGUN: i64 = 1_767_225_600;
+const CLUSTER_BEGIN_SECONDS: i64 = 1_767_225_600;
 /// How many revisions are written in a second.
 const REVISIONS_A_SECOND: i64 = 100;
 
@@ -31,7 +31,7 @@ impl Identity {
 
 /// When a revision was written.
 pub(crate) fn time(revision: i64) -> String {
-    Timestamp::from_second(BEGUN + revision / REVISIONS_A_SECOND).map(|time| time.to_string()).unwrap_or_default()
+    Timestamp::from_second(CLUSTER_BEGIN_SECONDS + revision / REVISIONS_A_SECOND).map(|time| time.to_string()).unwrap_or_default()
 }
 
 fn micro_time(revision: i64) -> String {
@@ -148,7 +148,7 @@ pub(crate) fn node(identity: &Identity, index: usize, random: &mut Random) -> Va
         "conditions": node_conditions(false, &identity.created), "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}}, "images": images,
         "nodeInfo": {
             "architecture": "amd64", "bootID": uid(random), "containerRuntimeVersion": "containerd://2.1.4", "kernelVersion": "6.12.46", "kubeProxyVersion": "",
-            "kubeletVersion": KUBELET, "machineID": digest("", random)[..32], "operatingSystem": "linux", "osImage": "Linux", "systemUUID": uid(random),
+            "kubeletVersion": KUBELET_VERSION, "machineID": digest("", random)[..32], "operatingSystem": "linux", "osImage": "Linux", "systemUUID": uid(random),
         },
     });
     let spec = json!({"podCIDR": format!("{}/24", address(100, index)), "providerID": format!("cloud:///{zone}/i-{index:017x}")});
@@ -190,10 +190,10 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(index: usize, replicas: usize, random: &mut Random) -> Self {
-        const WORDS: [&str; 8] = ["cart", "ledger", "search", "profile", "invoice", "media", "session", "gateway"];
-        let name = format!("{}-{index}", WORDS[random.below(WORDS.len())]);
+        const APP_WORDS: [&str; 8] = ["cart", "ledger", "search", "profile", "invoice", "media", "session", "gateway"];
+        let name = format!("{}-{index}", APP_WORDS[random.below(APP_WORDS.len())]);
         let variables = (0..8 + random.below(8)).map(|at| match at % 3 {
-            0 => json!({"name": format!("URL_{at}"), "value": format!("http://{}.svc.cluster.local:8080", WORDS[random.below(WORDS.len())])}),
+            0 => json!({"name": format!("URL_{at}"), "value": format!("http://{}.svc.cluster.local:8080", APP_WORDS[random.below(APP_WORDS.len())])}),
             1 => json!({"name": format!("KEY_{at}"), "valueFrom": {"secretKeyRef": {"key": format!("key_{at}"), "name": format!("{name}-credentials")}}}),
             _ => json!({"name": format!("MODE_{at}"), "valueFrom": {"configMapKeyRef": {"key": format!("mode_{at}"), "name": format!("{name}-config")}}}),
         });
@@ -378,10 +378,10 @@ pub(crate) fn event(identity: &Identity, pod: &Identity, node: &str, is_warning:
 
 /// Letters as the API server makes generated names of.
 pub(crate) fn letters(mut number: u64, count: usize) -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    const NAME_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let letter = |_| {
-        let letter = LETTERS[(number % LETTERS.len() as u64) as usize];
-        number /= LETTERS.len() as u64;
+        let letter = NAME_LETTERS[(number % NAME_LETTERS.len() as u64) as usize];
+        number /= NAME_LETTERS.len() as u64;
         char::from(letter)
     };
     (0..count).map(letter).collect()

@@ -35,13 +35,13 @@ struct Line<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Status {
+struct FrameStatus {
     code: u16,
     message: String,
 }
 
 impl Lines {
-    /// Lines of at most so many bytes.
+    /// Lines of at most this many bytes.
     pub(super) fn new(longest: usize) -> Self {
         Self { longest, held: BytesMut::new(), searched: 0 }
     }
@@ -89,7 +89,7 @@ pub(super) fn frame(line: &[u8]) -> Option<Frame<'_>> {
         "DELETED" => Frame::Deleted(object),
         "BOOKMARK" => Frame::Bookmark(object),
         "ERROR" => {
-            let status: Status = serde_json::from_str(object).unwrap_or_default();
+            let status: FrameStatus = serde_json::from_str(object).unwrap_or_default();
             Frame::Error(status.code, status.message)
         }
         _ => return None,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn frames() {
+    fn frame_reads_events_and_errors_and_refuses_others() {
         assert_eq!(frame(br#"{"type":"ADDED","object":{"kind":"Pod"}}"#), Some(Frame::Added(r#"{"kind":"Pod"}"#)));
         let expired = frame(br#"{"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old resource version: 1 (5)"}}"#);
         assert_eq!(expired, Some(Frame::Error(410, "too old resource version: 1 (5)".to_owned())));

@@ -11,11 +11,11 @@ use bytes::Bytes;
 use ketcd_store::{Event, Revision};
 
 /// How long a change is waited for.
-pub(super) const SETTLE: Duration = Duration::from_secs(10);
+pub(super) const SETTLE_TIME: Duration = Duration::from_secs(10);
 
 /// How far one watch has come.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct WatchProgress {
     /// The revision of its last event or bookmark.
     proved: i64,
     /// Since when its connection stands.
@@ -27,7 +27,7 @@ struct Stream {
 /// The changes that came and have not been passed on.
 #[derive(Debug)]
 pub(super) struct Order {
-    streams: Vec<Stream>,
+    streams: Vec<WatchProgress>,
     pending: BTreeMap<(i64, Bytes), Event>,
     /// The bytes of them.
     waiting: usize,
@@ -43,9 +43,9 @@ pub(super) struct Late {
 }
 
 impl Order {
-    /// Begins after a revision, with so many watches, none of which is connected.
+    /// Begins after a revision, with this many watches, none of which is connected.
     pub(super) fn new(streams: usize, after: Revision) -> Self {
-        let stream = Stream { proved: after.0, connected: None, has_ended: false };
+        let stream = WatchProgress { proved: after.0, connected: None, has_ended: false };
         Self { streams: vec![stream; streams], pending: BTreeMap::new(), waiting: 0, seen: VecDeque::new(), passed: after.0 }
     }
 
@@ -110,7 +110,7 @@ impl Order {
     fn complete(&self, now: Duration) -> i64 {
         let live = || self.streams.iter().filter(|stream| !stream.has_ended);
         let proved = live().map(|stream| stream.proved).min().unwrap_or(self.passed);
-        let settled = now.checked_sub(SETTLE).and_then(|before| {
+        let settled = now.checked_sub(SETTLE_TIME).and_then(|before| {
             let stood = live().all(|stream| stream.connected.is_some_and(|since| since <= before));
             let seen = self.seen.iter().take_while(|seen| seen.0 <= before).last();
             seen.filter(|_| stood).map(|seen| seen.1)
@@ -129,7 +129,7 @@ impl Order {
             last = if last.0 == event.revision { (last.0, last.1 + 1) } else { (event.revision, 0) };
             event.sub_revision = last.1;
         }
-        while self.seen.len() > 1 && self.seen[1].0 + SETTLE <= now {
+        while self.seen.len() > 1 && self.seen[1].0 + SETTLE_TIME <= now {
             self.seen.pop_front();
         }
         self.passed = complete;

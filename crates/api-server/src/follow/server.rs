@@ -26,15 +26,15 @@ use crate::problem::remote;
 use crate::transport::{Backoff, Client, jitter};
 
 /// Changes that wait between the watches and who reads them.
-const WAITING: usize = 100;
+const MAX_QUEUED_CHANGES: usize = 100;
 /// Lists that are requested at once.
-const LISTS: usize = 4;
+const MAX_CONCURRENT_LISTS: usize = 4;
 /// How often it is looked whether changes have settled.
-const LOOK: Duration = Duration::from_millis(500);
+const SETTLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Definitions of custom resources: where one is added, another resource is to be followed.
-const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+const CRD_RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 /// The namespace whose UID tells clusters apart.
-const IDENTITY: &str = "kube-system";
+const IDENTITY_NAMESPACE: &str = "kube-system";
 
 /// A running API server. Its past is what it can still list: five minutes, with the defaults of a control plane.
 pub struct ApiServer {
@@ -53,7 +53,7 @@ impl ApiServer {
     /// Reads the server that `access` leads to. Nothing is requested yet.
     pub fn new(access: Access, wanted: WantedResources) -> Self {
         let (catalog, newest, missed) = (RwLock::default(), AtomicI64::new(0), Mutex::default());
-        let lists = Arc::new(Semaphore::new(LISTS));
+        let lists = Arc::new(Semaphore::new(MAX_CONCURRENT_LISTS));
         Self { client: Arc::new(Client::new(access)), wanted, catalog, newest, missed, lists }
     }
 
@@ -71,8 +71,8 @@ impl ApiServer {
     /// Looks again for the server's resources, until it has one that was just defined, or does not come to have it.
     async fn look_for(&self, defined: &str) -> Result<()> {
         /// A server takes some seconds.
-        const TRIES: usize = 10;
-        for _ in 0..TRIES {
+        const MAX_START_ATTEMPTS: usize = 10;
+        for _ in 0..MAX_START_ATTEMPTS {
             let catalog = self.look().await?;
             let is_there = catalog.resources.iter().any(|resource| resource.name == defined);
             *self.catalog.write().await = Some(Arc::new(catalog));
@@ -167,7 +167,7 @@ impl ApiServer {
     ///
     /// The server is not reached.
     pub async fn identity(&self) -> Result<String> {
-        let path = format!("/api/v1/namespaces/{IDENTITY}");
+        let path = format!("/api/v1/namespaces/{IDENTITY_NAMESPACE}");
         match self.client.document(&path, "application/json").await {
             Ok(text) => {
                 let namespace: Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -206,7 +206,7 @@ impl ApiServer {
 
     /// Follows all resources from a revision on until something is missed: passes on what came, and says why it ends.
     fn follow(&self, resources: Vec<Resource>, after: Revision) -> Following<'_> {
-        let (to, messages) = channel(WAITING);
+        let (to, messages) = channel(MAX_QUEUED_CHANGES);
         let mut tasks = JoinSet::new();
         let order = Order::new(resources.len(), after);
         for (number, resource) in resources.iter().cloned().enumerate() {
@@ -255,7 +255,7 @@ impl Missed {
 impl Following<'_> {
     /// Waits for what comes next.
     async fn step(&mut self) -> Result<Step> {
-        let mut look = interval(LOOK);
+        let mut look = interval(SETTLE_CHECK_INTERVAL);
         look.tick().await;
         loop {
             let message = tokio::select! {
@@ -292,7 +292,7 @@ impl Following<'_> {
         if newest <= self.listed {
             return Ok(());
         }
-        Err(self.server.untrue(format!("brings revision {newest} in its watches, and the newest that its lists have is {}", self.listed)))
+        Err(self.server.untrue(format!("sends revision {newest} in its watches, but the newest in its lists is {}", self.listed)))
     }
 
     /// Says that more changes wait than are held.
@@ -303,9 +303,9 @@ impl Following<'_> {
         remote(
             &server,
             format!(
-                "{mib} MiB of changes wait for the watch of {last}, which the API server {server} does not answer, and no more are held"
+                "{mib} MiB of changes wait for the watch of {last}, which the API server {server} does not answer; ketcd holds no more"
             ),
-            Some("check that server, or record other resources alone (--resources)"),
+            Some("check that server, or record only other resources (--resources)"),
         )
     }
 
@@ -326,14 +326,14 @@ impl Following<'_> {
                 let defined = self.defined(number, &event);
                 if let Err(late) = self.order.event(number, event, now) {
                     let (name, revision) = (&self.resources[number].name, late.revision);
-                    let reason = format!("a change of {name} of revision {revision} came when later ones had been recorded");
+                    let reason = format!("a change of {name} of revision {revision} came after later ones were recorded");
                     return Ok(Some(Missed::of(reason)));
                 }
                 if self.order.waiting() > self.server.client.access().limits.waiting {
                     return Err(self.too_many_waiting());
                 }
                 if let Some(name) = defined {
-                    let reason = format!("{name} was defined, which is followed from then on");
+                    let reason = format!("{name} was defined; ketcd follows it from then on");
                     return Ok(Some(Missed { reason, defined: Some(name) }));
                 }
             }
@@ -343,7 +343,7 @@ impl Following<'_> {
 
     /// The resource that a change of a definition adds to the server's.
     fn defined(&self, number: usize, event: &Event) -> Option<String> {
-        if self.resources[number].name != DEFINITIONS || event.kind != EventKind::Put || !self.server.wanted.resources.is_empty() {
+        if self.resources[number].name != CRD_RESOURCE || event.kind != EventKind::Put || !self.server.wanted.resources.is_empty() {
             return None;
         }
         let definition: Value = serde_json::from_slice(&event.key_value.value).ok()?;
@@ -465,7 +465,7 @@ impl Source for ApiServer {
                 let brought_nothing = passed == after && missed_by_server;
                 expired = if brought_nothing { expired + 1 } else { 0 };
                 if expired > self.client.access().limits.expired {
-                    Err(self.untrue(format!("calls its changes after revision {passed} expired over and over, and brings none")))?;
+                    Err(self.untrue(format!("says again and again that its changes after revision {passed} expired, and sends none")))?;
                 }
                 if newest > passed {
                     // The last of them counts as missed too, and the state at it has what it wrote.

@@ -8,10 +8,10 @@ use ketcd_store::{At, Error, EventKind, KeyRange, Revision, Source, Until, Want,
 use tokio::time::Instant;
 
 use super::ApiServer;
-use super::watcher::{GRACE, LASTS};
+use super::watcher::{MIN_WATCH_TIMEOUT, WATCH_GRACE};
 use crate::kubeconfig::Access;
 use crate::limits::Limits;
-use crate::mock::{Answer, Mock, discovery};
+use crate::mock::{Mock, MockAnswer, discovery};
 use crate::objects::{PresentState, WantedResources};
 
 fn pod(name: &str, revision: i64) -> String {
@@ -24,9 +24,9 @@ fn line(kind: &str, name: &str, revision: i64) -> String {
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }
 
-fn list(revision: i64, token: &str, items: &[String]) -> Answer {
+fn list(revision: i64, token: &str, items: &[String]) -> MockAnswer {
     let metadata = format!(r#"{{"resourceVersion":"{revision}","continue":"{token}"}}"#);
-    Answer::json(format!(r#"{{"kind":"List","apiVersion":"v1","metadata":{metadata},"items":[{}]}}"#, items.join(",")))
+    MockAnswer::json(format!(r#"{{"kind":"List","apiVersion":"v1","metadata":{metadata},"items":[{}]}}"#, items.join(",")))
 }
 
 fn bookmark(revision: i64) -> String {
@@ -65,9 +65,9 @@ async fn changes_of_all_watches_come_in_order_and_know_what_they_replaced() {
             path if path.contains("watch=true") && is_pods => {
                 let lines =
                     [line("MODIFIED", "old", 12), line("ADDED", "new", 14), line("MODIFIED", "new", 17), line("DELETED", "old", 18)];
-                Answer::Open(lines.concat() + &bookmark(20))
+                MockAnswer::Open(lines.concat() + &bookmark(20))
             }
-            path if path.contains("watch=true") => Answer::Open(line("ADDED", "lease", 13) + &bookmark(20)),
+            path if path.contains("watch=true") => MockAnswer::Open(line("ADDED", "lease", 13) + &bookmark(20)),
             _ if is_pods => list(10, "", &[pod("old", 7)]),
             path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
         }
@@ -89,11 +89,11 @@ async fn changes_of_all_watches_come_in_order_and_know_what_they_replaced() {
 #[tokio::test]
 async fn what_a_server_has_forgotten_is_a_gap_and_the_watch_goes_on_behind_it() {
     let mock = Mock::start(|path, _| match path {
-        path if path.contains("watch=true") && path.contains("resourceVersion=10&") && path.contains("pods") => Answer::json(
+        path if path.contains("watch=true") && path.contains("resourceVersion=10&") && path.contains("pods") => MockAnswer::json(
             "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old resource version: 10 (25)\"}}\n",
         ),
-        path if path.contains("watch=true") && path.contains("resourceVersion=10&") => Answer::Open(bookmark(31)),
-        path if path.contains("watch=true") => Answer::Open(bookmark(40)),
+        path if path.contains("watch=true") && path.contains("resourceVersion=10&") => MockAnswer::Open(bookmark(31)),
+        path if path.contains("watch=true") => MockAnswer::Open(bookmark(40)),
         path if path.contains("limit=1") && !path.contains("limit=5") => list(31, "", &[]),
         path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
     });
@@ -108,7 +108,7 @@ async fn a_state_is_read_page_by_page_at_one_revision() {
     let mock = Mock::start(|path, count| match path {
         "/api/v1/pods?limit=500&resourceVersion=30&resourceVersionMatch=Exact" => list(30, "next", &[pod("a", 7), pod("b", 9)]),
         // A server that is overloaded for a moment is asked again.
-        "/api/v1/pods?limit=500&continue=next" if count == 0 => Answer::Whole(429, "retry-after: 0\r\n", String::new()),
+        "/api/v1/pods?limit=500&continue=next" if count == 0 => MockAnswer::Whole(429, "retry-after: 0\r\n", String::new()),
         "/api/v1/pods?limit=500&continue=next" => list(30, "", &[pod("c", 8)]),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
     });
@@ -132,14 +132,14 @@ async fn a_list_that_does_not_go_on_is_refused() {
         let listing = server.range(KeyRange::prefix("/registry/pods/"), At::Revision(Revision(20)), Want::Values).await.unwrap();
         let found: Vec<Result<_, Error>> = listing.entries.collect().await;
         let error = found.last().unwrap().as_ref().unwrap_err().to_string();
-        assert!(error.contains("something else than a list"), "{error}");
+        assert!(error.contains("something other than a list"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
     let mock = Mock::start(|path, _| match path {
-        "/api/v1/pods?limit=500&continue=next" => Answer::status(410, "The provided continue parameter is too old"),
+        "/api/v1/pods?limit=500&continue=next" => MockAnswer::status(410, "The provided continue parameter is too old"),
         path if path.starts_with("/api/v1/pods?limit=500") => list(30, "next", &[pod("a", 7)]),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
     });
@@ -155,7 +155,7 @@ async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
 
 #[tokio::test]
 async fn what_a_user_may_not_list_is_left_out_or_refused_by_name() {
-    let denied = || Answer::status(403, "leases is forbidden: User \\\"me\\\" cannot list resource");
+    let denied = || MockAnswer::status(403, "leases is forbidden: User \\\"me\\\" cannot list resource");
     let mock = Mock::start(move |path, _| match path {
         path if path.starts_with("/apis/coordination.k8s.io/v1/leases") => denied(),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
@@ -172,7 +172,7 @@ async fn what_a_user_may_not_list_is_left_out_or_refused_by_name() {
 #[tokio::test]
 async fn events_of_another_etcd_are_left_out() {
     let mock = Mock::start(|path, _| match path {
-        "/api/v1" => Answer::json(
+        "/api/v1" => MockAnswer::json(
             r#"{"resources":[{"name":"pods","singularName":"","namespaced":true,"kind":"Pod","verbs":["list","watch"]},{"name":"events","singularName":"","namespaced":true,"kind":"Event","verbs":["list","watch"]}]}"#,
         ),
         path if path.starts_with("/api/v1/events") => list(5, "", &[]),
@@ -184,7 +184,7 @@ async fn events_of_another_etcd_are_left_out() {
 }
 
 /// A server of pods alone, whose watches are answered by their number.
-fn pods(watches: impl Fn(usize) -> Answer + Send + Sync + 'static) -> (Mock, ApiServer) {
+fn pods(watches: impl Fn(usize) -> MockAnswer + Send + Sync + 'static) -> (Mock, ApiServer) {
     let asked = AtomicUsize::new(0);
     let mock = Mock::start(move |path, _| match path {
         path if path.contains("watch=true") => watches(asked.fetch_add(1, Ordering::Relaxed)),
@@ -197,10 +197,10 @@ fn pods(watches: impl Fn(usize) -> Answer + Send + Sync + 'static) -> (Mock, Api
 /// A connection may be dead without a sign: a watch that brings nothing for longer than it was asked to last begins again.
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_is_silent_for_too_long_begins_again() {
-    let (_mock, server) = pods(|number| Answer::Open(if number == 0 { String::new() } else { bookmark(20) }));
+    let (_mock, server) = pods(|number| MockAnswer::Open(if number == 0 { String::new() } else { bookmark(20) }));
     let begun = Instant::now();
     take(&server, 11, 20).await;
-    let (least, most) = (LASTS + GRACE, LASTS * 2 + GRACE + Duration::from_secs(1));
+    let (least, most) = (MIN_WATCH_TIMEOUT + WATCH_GRACE, MIN_WATCH_TIMEOUT * 2 + WATCH_GRACE + Duration::from_secs(1));
     assert!((least..most).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }
 
@@ -208,9 +208,9 @@ async fn a_watch_that_is_silent_for_too_long_begins_again() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_lost_is_tried_again_less_and_less_often() {
     let (mock, server) = pods(|number| match number {
-        0 => Answer::json(line("ADDED", "a", 12) + &bookmark(12)),
-        1..7 => Answer::Lost,
-        _ => Answer::Open(line("ADDED", "b", 14) + &bookmark(20)),
+        0 => MockAnswer::json(line("ADDED", "a", 12) + &bookmark(12)),
+        1..7 => MockAnswer::Lost,
+        _ => MockAnswer::Open(line("ADDED", "b", 14) + &bookmark(20)),
     });
     let begun = Instant::now();
     let told: Vec<Told> = take(&server, 11, 20).await.iter().filter_map(told).collect();
@@ -242,12 +242,12 @@ async fn revisions_that_do_not_exist_are_refused() {
         (line("ADDED", "a", i64::MAX / 2), "sent what is not a change of it"),
         (line("ADDED", "a", -5), "sent what is not a change of it"),
         ("{\"type\":5}\n".to_owned(), "sent what is not a change of it"),
-        (bookmark(1 << 61), "brings revision 2305843009213693952 in its watches, and the newest that its lists have is 10"),
-        (line("ADDED", "a", 1 << 40), "brings revision 1099511627776 in its watches"),
+        (bookmark(1 << 61), "sends revision 2305843009213693952 in its watches, but the newest in its lists is 10"),
+        (line("ADDED", "a", 1 << 40), "sends revision 1099511627776 in its watches"),
         (line("ADDED", "a", 12) + &line("MODIFIED", "a", 12), "sent revision 12 after all up to 12 had come"),
     ];
     for (lines, problem) in cases {
-        let (mock, server) = pods(move |_| Answer::Open(lines.clone()));
+        let (mock, server) = pods(move |_| MockAnswer::Open(lines.clone()));
         let (items, error) = error_of(&server).await;
         assert!(error.contains(problem) && error.contains("http://mock"), "{error}");
         let is_true = |item: &WatchItem| match item {
@@ -263,12 +263,12 @@ async fn revisions_that_do_not_exist_are_refused() {
 /// A server that calls its newest revision expired has lost nothing: there is no gap, and after some times there is an error.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_calls_everything_expired_is_given_up() {
-    let expired = || Answer::json("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"old\"}}\n");
-    for answer in [expired as fn() -> Answer, || Answer::status(410, "old")] {
+    let expired = || MockAnswer::json("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"old\"}}\n");
+    for answer in [expired as fn() -> MockAnswer, || MockAnswer::status(410, "old")] {
         let (mock, server) = pods(move |_| answer());
         let (items, error) = error_of(&server).await;
         assert_eq!(items, []);
-        assert!(error.contains("calls its changes after revision 10 expired over and over"), "{error}");
+        assert!(error.contains("says again and again that its changes after revision 10 expired"), "{error}");
         let watches = mock.asked().iter().filter(|line| line.contains("watch=true")).count();
         assert_eq!(watches, 11);
     }
@@ -278,8 +278,8 @@ async fn a_server_that_calls_everything_expired_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_goes_back_is_refused() {
     let (_mock, server) = pods(|number| match number {
-        0 => Answer::json(line("ADDED", "a", 12) + &bookmark(20)),
-        _ => Answer::status(410, "old"),
+        0 => MockAnswer::json(line("ADDED", "a", 12) + &bookmark(20)),
+        _ => MockAnswer::status(410, "old"),
     });
     let (items, error) = error_of(&server).await;
     assert!(error.contains("names 10 as its newest revision after its watches have brought 20"), "{error}");
@@ -288,10 +288,10 @@ async fn a_server_that_goes_back_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn watches_that_end_at_once_are_given_up() {
-    let (mock, server) = pods(|_| Answer::json(""));
+    let (mock, server) = pods(|_| MockAnswer::json(""));
     let (items, error) = error_of(&server).await;
     assert_eq!(items, []);
-    assert!(error.contains("ends each watch of pods at once and brings nothing"), "{error}");
+    assert!(error.contains("ends each watch of pods at once and sends nothing"), "{error}");
     assert_eq!(mock.asked().iter().filter(|line| line.contains("watch=true")).count(), 30);
 }
 
@@ -300,9 +300,9 @@ async fn watches_that_end_at_once_are_given_up() {
 async fn changes_that_wait_for_another_watch_are_bounded() {
     let mock = Mock::start(|path, _| match path {
         path if path.contains("watch=true") && path.contains("/pods") => {
-            Answer::Open((11..400).map(|at| line("ADDED", &format!("a{at}"), at)).collect())
+            MockAnswer::Open((11..400).map(|at| line("ADDED", &format!("a{at}"), at)).collect())
         }
-        path if path.contains("watch=true") => Answer::Never,
+        path if path.contains("watch=true") => MockAnswer::Never,
         path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
     });
     let access = mock.access();
@@ -317,19 +317,19 @@ async fn changes_that_wait_for_another_watch_are_bounded() {
 /// server, within a time that the clock shows, not the machine.
 #[tokio::test(start_paused = true)]
 async fn a_list_without_an_end_ends() {
-    let whole: &[(&str, fn(usize) -> Answer)] = &[
+    let whole: &[(&str, fn(usize) -> MockAnswer)] = &[
         ("of objects, pods among them, and no more are held", |page| {
             let items: Vec<String> = (0..50).map(|item| pod(&format!("p{page:09}-{item:03}"), 7)).collect();
             list(30, &format!("t{page}"), &items)
         }),
         ("pages without end that have no objects", |page| list(30, &format!("t{page}"), &[])),
-        ("is larger than 0 MiB", |_| Answer::json(" ".repeat(200_000))),
-        ("sent hardly anything of the answer for 15 s", |_| Answer::Never),
-        ("sent hardly anything of the answer for 15 s", |_| Answer::Slow),
-        ("answered 429", |_| Answer::Whole(429, "retry-after: 99999999999\r\n", String::new())),
+        ("is larger than 0 MiB", |_| MockAnswer::json(" ".repeat(200_000))),
+        ("sent hardly anything of the answer for 15 s", |_| MockAnswer::Never),
+        ("sent hardly anything of the answer for 15 s", |_| MockAnswer::Slow),
+        ("answered 429", |_| MockAnswer::Whole(429, "retry-after: 99999999999\r\n", String::new())),
         ("an object of revision 31 in a list at revision 30", |_| list(30, "", &[pod("a", 31)])),
-        ("something else than a list", |_| Answer::json(r#"{"kind":"List","metadata":[],"items":[]}"#)),
-        ("something else than a list", |_| list(i64::MAX, "", &[])),
+        ("something other than a list", |_| MockAnswer::json(r#"{"kind":"List","metadata":[],"items":[]}"#)),
+        ("something other than a list", |_| list(i64::MAX, "", &[])),
     ];
     for (problem, answer) in whole {
         let pages = AtomicUsize::new(0);
@@ -351,11 +351,11 @@ async fn a_list_without_an_end_ends() {
 async fn names_of_versions_are_names_and_not_without_end() {
     for (versions, problem) in [
         (r#""v1","../../evil?x=""#.to_owned(), "names the version \"../../evil?x=\""),
-        (r#""v1 HTTP/1.1""#.to_owned(), "which is none"),
+        (r#""v1 HTTP/1.1""#.to_owned(), "which is not a version"),
         ((0..3000).map(|number| format!("\"v{number}\"")).collect::<Vec<_>>().join(","), "names 3001 versions of its groups"),
     ] {
         let mock = Mock::start(move |path, _| match path {
-            "/api" => Answer::json(format!(r#"{{"kind":"APIVersions","versions":[{versions}]}}"#)),
+            "/api" => MockAnswer::json(format!(r#"{{"kind":"APIVersions","versions":[{versions}]}}"#)),
             path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
         });
         let moment = PresentState::new(mock.access(), false, |_| {});
@@ -373,11 +373,11 @@ async fn pages_are_read_over_http_1_whenever_the_server_ends_connections() {
         let mock = Mock::start(move |path, _| {
             let page = path.split("continue=t").nth(1).map_or(0, |page| page.parse::<usize>().unwrap());
             let next = if page < 30 { format!("t{}", page + 1) } else { String::new() };
-            let Answer::Whole(code, headers, body) = list(30, &next, &[pod(&format!("p{page:03}"), 7)]) else { unreachable!() };
+            let MockAnswer::Whole(code, headers, body) = list(30, &next, &[pod(&format!("p{page:03}"), 7)]) else { unreachable!() };
             match discovery(path) {
                 Some(answer) => answer,
-                None if ends && page % 3 == 0 => Answer::Last(body),
-                None => Answer::Whole(code, headers, body),
+                None if ends && page % 3 == 0 => MockAnswer::Last(body),
+                None => MockAnswer::Whole(code, headers, body),
             }
         });
         let moment = PresentState::new(mock.access(), false, |_| {});

@@ -16,9 +16,9 @@ use crate::objects::{Resource, list, revision, stored};
 use crate::transport::{Backoff, Client, Failure, jitter};
 
 /// How long the server is asked to keep a watch, at least (client-go's reflector).
-pub(super) const LASTS: Duration = Duration::from_secs(300);
+pub(super) const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 /// How much longer than that a watch may be silent.
-pub(super) const GRACE: Duration = Duration::from_secs(30);
+pub(super) const WATCH_GRACE: Duration = Duration::from_secs(30);
 
 /// How often in a row a list may fail before a watch is given up: minutes.
 const MOST_FAILURES: u32 = 30;
@@ -27,7 +27,7 @@ const MOST_FAILURES: u32 = 30;
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// How often in a row a resource is not there before it counts as removed: a server that starts does not have all of them at once.
-const GONE: u32 = 5;
+const MISSES_UNTIL_REMOVED: u32 = 5;
 
 /// What a watch brings, with the number of its resource.
 pub(super) enum Message {
@@ -113,7 +113,7 @@ impl Watcher {
                 // As client-go does, a watch that ended begins again soon, but not in a loop without a pause.
                 End::Again => jitter(Duration::from_millis(100)),
                 End::After(failure) if failure.is_expired() => return self.expire().await,
-                End::After(failure) if failure.is_not_found() && backoff.failures() >= GONE => {
+                End::After(failure) if failure.is_not_found() && backoff.failures() >= MISSES_UNTIL_REMOVED => {
                     let _ = self.to.send(Message::Ended(self.number)).await;
                     return;
                 }
@@ -144,7 +144,7 @@ impl Watcher {
         match end {
             End::Again if self.empty >= limits.empty_watches => {
                 let name = &self.resource.name;
-                End::Refused(format!("the API server {server} ends each watch of {name} at once and brings nothing"))
+                End::Refused(format!("the API server {server} ends each watch of {name} at once and sends nothing"))
             }
             End::Again if !has_news => End::After(Failure::Unreachable(format!("the API server {server} ended a watch at once"))),
             End::After(Failure::Untrue(problem)) if self.untrue >= limits.untrue => End::Refused(problem),
@@ -173,7 +173,7 @@ impl Watcher {
     /// One request.
     async fn once(&mut self, backoff: &mut Backoff) -> End {
         let (path, _) = self.resource.path(&self.resource.keys());
-        let lasts = jitter(LASTS);
+        let lasts = jitter(MIN_WATCH_TIMEOUT);
         let (after, seconds) = (self.after, lasts.as_secs());
         let path = format!("{path}?watch=true&allowWatchBookmarks=true&resourceVersion={after}&timeoutSeconds={seconds}");
         let mut response = match self.client.get(&path, "application/json").await {
@@ -185,7 +185,7 @@ impl Watcher {
         }
         let mut lines = Lines::new(self.client.access().limits.line);
         loop {
-            let data = match timeout(lasts + GRACE, response.next()).await {
+            let data = match timeout(lasts + WATCH_GRACE, response.next()).await {
                 Err(_silent) => return End::Again,
                 Ok(Err(failure)) => return End::After(failure),
                 Ok(Ok(None)) => return End::Again,

@@ -25,7 +25,7 @@ pub struct Access {
 /// Whom TLS trusts, and how we show who we are.
 #[derive(Clone, Default)]
 pub(crate) struct TlsSettings {
-    /// The CA; the system's where there is none.
+    /// The CA; the system's if there is none.
     pub ca: Option<Pem>,
     /// The name in the server's certificate, where it is not the host.
     pub server_name: Option<String>,
@@ -54,7 +54,7 @@ impl Access {
             cautions.push(format!("context {name} accepts any certificate (insecure-skip-tls-verify): what answers may not be {server}"));
         }
         if !server.uses_tls {
-            cautions.push(format!("{server} is read without TLS: others on the way can read and change it"));
+            cautions.push(format!("the connection to {server} has no TLS: others on the way can read and change the data"));
         }
         cautions
     }

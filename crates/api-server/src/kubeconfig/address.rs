@@ -29,7 +29,7 @@ type Problem = &'static str;
 
 const NOT_A_URL: Problem = "is not a URL";
 const NO_HOST: Problem = "has no host";
-const NO_PORT: Problem = "has a port that is no number from 1 to 65535";
+const NO_PORT: Problem = "has a port that is not a number from 1 to 65535";
 
 impl Server {
     /// Reads a server's URL.

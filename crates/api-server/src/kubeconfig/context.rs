@@ -28,7 +28,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// There is none, or it cannot be used.
+    /// No kubeconfig exists, or it cannot be used.
     pub fn load(given: Option<&Path>, context: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         match Kubeconfig::load(given, environment)? {
             Some(kubeconfig) => Self::of(&kubeconfig, context),
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn server_and_proxy_that_cannot_be_used_are_named() {
         let port = refused("server: 'http://127.0.0.1:99999'", "");
-        assert!(port.contains("the server of context \"one\" has a port that is no number from 1 to 65535"), "{port}");
+        assert!(port.contains("the server of context \"one\" has a port that is not a number from 1 to 65535"), "{port}");
         let proxy = refused("server: 'https://a', proxy-url: 'http://p:99999'", "");
-        assert!(proxy.contains("proxy-url has a port that is no number from 1 to 65535"), "{proxy}");
+        assert!(proxy.contains("proxy-url has a port that is not a number from 1 to 65535"), "{proxy}");
         let with_password = refused("server: 'https://me:pass@a'", "");
         assert!(with_password.contains("holds credentials") && !with_password.contains("pass@"), "{with_password}");
     }

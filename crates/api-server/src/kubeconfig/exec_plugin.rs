@@ -17,13 +17,13 @@ use super::file::Exec;
 use super::pem::Pem;
 use crate::problem::settings;
 
-const GROUP: &str = "client.authentication.k8s.io/";
+const EXEC_API_GROUP: &str = "client.authentication.k8s.io/";
 /// More than any credential.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// How long a plugin may take: it may wait for a user who logs in elsewhere.
 const MAX_RUN: Duration = Duration::from_secs(300);
 /// A credential that is about to expire is not sent any more.
-const MARGIN: Duration = Duration::from_secs(10);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(10);
 
 /// A program that hands out credentials.
 pub(crate) struct ExecPlugin {
@@ -52,7 +52,7 @@ pub(super) fn bearer(token: &str) -> Zeroizing<String> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct PluginAnswer {
     api_version: String,
     kind: String,
     status: Option<AnswerStatus>,
@@ -71,7 +71,7 @@ impl ExecPlugin {
     /// Takes what a user of a kubeconfig says of its plugin, which gets the cluster if it asks for that.
     pub(super) fn of(user: &str, exec: &Exec, cluster: Option<Value>) -> Result<Self> {
         let wrong = |problem: String, hint: &str| settings(format!("the exec plugin of user {user:?} {problem}"), hint);
-        let version = exec.api_version.strip_prefix(GROUP);
+        let version = exec.api_version.strip_prefix(EXEC_API_GROUP);
         match (exec.interactive_mode.as_deref().unwrap_or_default(), version) {
             ("Never" | "Always" | "IfAvailable", _) | ("", Some("v1beta1")) => {}
             ("", _) => return Err(wrong("has no interactiveMode".to_owned(), "v1 requires one: Never, IfAvailable or Always")),
@@ -90,7 +90,7 @@ impl ExecPlugin {
     /// Returns what the plugin handed out, as long as that is valid, or runs it.
     pub(super) async fn identity(&self) -> Result<Identity> {
         let mut last = self.last.lock().await;
-        if let Some((identity, _)) = last.as_ref().filter(|(_, expires)| expires.is_none_or(|end| end > Timestamp::now() + MARGIN)) {
+        if let Some((identity, _)) = last.as_ref().filter(|(_, expires)| expires.is_none_or(|end| end > Timestamp::now() + EXPIRY_MARGIN)) {
             return Ok(identity.clone());
         }
         let (identity, expires) = self.run().await?;
@@ -108,7 +108,7 @@ impl ExecPlugin {
         let mode = self.exec.interactive_mode.as_deref();
         let has_terminal = mode != Some("Never") && std::io::stdin().is_terminal();
         if mode == Some("Always") && !has_terminal {
-            return Err(self.trouble("needs a terminal, and standard input is none".to_owned()));
+            return Err(self.trouble("needs a terminal, but standard input is not one".to_owned()));
         }
         let mut info = json!({"apiVersion": self.exec.api_version, "kind": "ExecCredential", "spec": {"interactive": has_terminal}});
         if let Some(cluster) = &self.cluster {
@@ -138,10 +138,10 @@ impl ExecPlugin {
 
     /// Reads what the plugin printed, JSON or YAML as in client-go. It is never quoted.
     fn read(&self, text: &[u8]) -> Result<(Identity, Option<Timestamp>)> {
-        let answer: Option<Answer> = serde_json::from_slice(text).ok().or_else(|| serde_saphyr::from_slice(text).ok());
+        let answer: Option<PluginAnswer> = serde_json::from_slice(text).ok().or_else(|| serde_saphyr::from_slice(text).ok());
         let answer = answer.ok_or_else(|| self.trouble("did not print an ExecCredential".to_owned()))?;
         if answer.kind != "ExecCredential" || answer.api_version != self.exec.api_version {
-            return Err(self.trouble(format!("printed something else than an ExecCredential of {}", self.exec.api_version)));
+            return Err(self.trouble(format!("printed something other than an ExecCredential of {}", self.exec.api_version)));
         }
         let Some(status) = answer.status else { return Err(self.trouble("printed no status".to_owned())) };
         let pem = |text: String| Pem::Text(Zeroizing::new(text.into_bytes()));
@@ -155,7 +155,7 @@ impl ExecPlugin {
             return Err(self.trouble("printed neither a token nor a certificate".to_owned()));
         }
         let expires = status.expiration_timestamp.map(|time| time.parse()).transpose();
-        let expires = expires.map_err(|_| self.trouble("printed an expirationTimestamp that is no time".to_owned()))?;
+        let expires = expires.map_err(|_| self.trouble("printed an expirationTimestamp that is not a time".to_owned()))?;
         Ok((Identity { authorization, client }, expires))
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let version = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}'"#;
         assert!(error(version).await.contains("something else than an ExecCredential of client.authentication.k8s.io/v1"));
         let time = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"soon"}}'"#;
-        assert!(error(time).await.contains("an expirationTimestamp that is no time"));
+        assert!(error(time).await.contains("an expirationTimestamp that is not a time"));
         let nothing = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#;
         assert!(error(nothing).await.contains("neither a token nor a certificate"));
     }

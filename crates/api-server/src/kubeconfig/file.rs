@@ -115,11 +115,11 @@ pub(super) struct Context {
 }
 
 impl Kubeconfig {
-    /// Reads what kubectl reads: the file given, else those that `KUBECONFIG` names, else `~/.kube/config`. `None` where there is none of them.
+    /// Reads what kubectl reads: the file given, else those that `KUBECONFIG` names, else `~/.kube/config`. `None` if none of them exists.
     ///
     /// # Errors
     ///
-    /// A file that was given is not there; one cannot be read.
+    /// A given file does not exist, or a file cannot be read.
     pub fn load(given: Option<&Path>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>> {
         if let Some(path) = given {
             return Self::read(&[path.to_owned()], true).map(Some);

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::discovery::{Served, discover};
 use crate::problem::settings;
-use crate::transport::{Client, METADATA};
+use crate::transport::{Client, METADATA_ACCEPT};
 
 /// The `--etcd-prefix` of API servers, and OpenShift's.
-const PREFIX: &str = "/registry";
+const ETCD_PREFIX: &str = "/registry";
 const OPENSHIFT_PREFIX: &str = "/kubernetes.io";
 /// A group that every OpenShift cluster has, and no other.
 const OF_OPENSHIFT: &str = "config.openshift.io";
@@ -19,7 +19,7 @@ const OF_OPENSHIFT: &str = "config.openshift.io";
 /// Which resources are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedResources {
-    /// Names as kubectl takes them, such as `pods` or `deployments.apps`; all resources where there is none.
+    /// Names as kubectl takes them, such as `pods` or `deployments.apps`; all resources if there is none.
     pub resources: Vec<String>,
     /// Whether Secrets are requested too.
     pub secrets: bool,
@@ -110,7 +110,7 @@ impl Catalog {
         }
         let mut catalog = Self::default();
         let custom = catalog.custom(client, &served, &kinds).await?;
-        let prefix = if is_openshift { OPENSHIFT_PREFIX } else { PREFIX };
+        let prefix = if is_openshift { OPENSHIFT_PREFIX } else { ETCD_PREFIX };
         catalog.take(&served, &kinds, &custom, prefix);
         catalog.choose(wanted, &served)?;
         Ok(catalog)
@@ -125,8 +125,11 @@ impl Catalog {
             return Ok(BTreeSet::new());
         };
         let path = format!("/apis/{}/{}/customresourcedefinitions", definitions.group, definitions.version);
-        let keys = KeyRange::prefix(format!("{PREFIX}/apiextensions.k8s.io/customresourcedefinitions/"));
-        let text = match client.document(&path, METADATA).await.map_err(|failure| client.error(failure, "customresourcedefinitions", &keys))
+        let keys = KeyRange::prefix(format!("{ETCD_PREFIX}/apiextensions.k8s.io/customresourcedefinitions/"));
+        let text = match client
+            .document(&path, METADATA_ACCEPT)
+            .await
+            .map_err(|failure| client.error(failure, "customresourcedefinitions", &keys))
         {
             Ok(text) => text,
             Err(Error::Denied { problem, .. }) => {
@@ -227,7 +230,7 @@ mod tests {
             served("metrics.k8s.io", "pods", "PodMetrics", true),
         ];
         let mut catalog = Catalog::default();
-        catalog.take(&all, &Kinds::builtin(), &BTreeSet::from(["crontabs.stable.example.com".to_owned()]), PREFIX);
+        catalog.take(&all, &Kinds::builtin(), &BTreeSet::from(["crontabs.stable.example.com".to_owned()]), ETCD_PREFIX);
         catalog.choose(wanted, &all)?;
         Ok(catalog)
     }

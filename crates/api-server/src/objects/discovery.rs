@@ -8,7 +8,7 @@ use crate::problem::remote;
 use crate::transport::{Client, Failure};
 
 /// All at once where the server can, else the old documents.
-const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+const DISCOVERY_ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 /// A resource in one version of its group, the preferred version first.
@@ -26,7 +26,7 @@ pub(super) struct Served {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+struct DiscoveredResource {
     name: String,
     #[serde(default)]
     singular_name: String,
@@ -92,7 +92,7 @@ fn check_names<'n>(client: &Client, mut names: impl Iterator<Item = (&'n str, &'
     };
     let endpoint = client.access().server();
     let (group, version) = (shown(group), shown(version));
-    let problem = format!("the API server {endpoint} names the version {version:?} of the group {group:?}, which is none");
+    let problem = format!("the API server {endpoint} names the version {version:?} of the group {group:?}, which is not a version");
     Err(Error::Untrue { endpoint, problem })
 }
 
@@ -103,13 +103,13 @@ fn shown(name: &str) -> String {
 
 async fn document(client: &Client, path: &str) -> Result<Value> {
     let failed = |failure| client.error(failure, "the resources that the server has", &KeyRange::all());
-    let text = client.document(path, ACCEPT).await.map_err(failed)?;
+    let text = client.document(path, DISCOVERY_ACCEPT).await.map_err(failed)?;
     serde_json::from_slice(&text).map_err(|_| no_json(client, path))
 }
 
 fn no_json(client: &Client, path: &str) -> Error {
     let server = client.access().server();
-    remote(&server, format!("{server} is not a Kubernetes API server: it answers {path} with something else than JSON"), None)
+    remote(&server, format!("{server} is not a Kubernetes API server: it answers {path} with something other than JSON"), None)
 }
 
 /// The groups of the old document with all their versions, the preferred first.
@@ -145,12 +145,13 @@ async fn of_version(client: &Client, group: &str, version: &str) -> Result<Vec<S
     };
     let document: Value = serde_json::from_slice(&text).map_err(|_| no_json(client, &path))?;
     let resources = document["resources"].as_array().into_iter().flatten();
-    let resources = resources.filter_map(|resource| Resource::deserialize(resource).ok()).filter(|resource| !resource.name.contains('/'));
+    let resources =
+        resources.filter_map(|resource| DiscoveredResource::deserialize(resource).ok()).filter(|resource| !resource.name.contains('/'));
     Ok(resources.map(|resource| served(group, version, resource)).collect())
 }
 
-fn served(group: &str, version: &str, resource: Resource) -> Served {
-    let Resource { name, singular_name, namespaced, kind, verbs, short_names } = resource;
+fn served(group: &str, version: &str, resource: DiscoveredResource) -> Served {
+    let DiscoveredResource { name, singular_name, namespaced, kind, verbs, short_names } = resource;
     let has = |verb: &str| verbs.iter().any(|own| own == verb);
     let is_listed = has("list") && has("watch");
     let mut names = short_names;
@@ -167,7 +168,7 @@ fn of_aggregated(document: &Value) -> Vec<Served> {
             let version_name = version["version"].as_str().unwrap_or_default();
             for resource in version["resources"].as_array().into_iter().flatten() {
                 let text = |field: &str| resource[field].as_str().unwrap_or_default().to_owned();
-                let resource = Resource {
+                let resource = DiscoveredResource {
                     name: text("resource"),
                     singular_name: text("singularResource"),
                     namespaced: resource["scope"] == "Namespaced",

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use super::catalog::Resource;
 use super::item::{self, stored};
-use crate::transport::{Client, Failure, JSON, METADATA};
+use crate::transport::{Client, Failure, JSON_ACCEPT, METADATA_ACCEPT};
 
 /// Objects of a page (client-go's pager).
-const PAGE: &str = "500";
+const PAGE_LIMIT: &str = "500";
 
 #[derive(Deserialize)]
 struct Page<'a> {
@@ -37,7 +37,7 @@ struct PageMetadata {
 pub(crate) async fn newest(client: &Client, resource: &Resource) -> Result<Revision> {
     let (path, _) = resource.path(&resource.keys());
     let failed = |failure| client.error(failure, &resource.name, &resource.keys());
-    let text = client.document(&format!("{path}?limit=1"), METADATA).await.map_err(failed)?;
+    let text = client.document(&format!("{path}?limit=1"), METADATA_ACCEPT).await.map_err(failed)?;
     let page: Page<'_> = serde_json::from_slice(&text).map_err(|_| not_a_list(client, resource))?;
     revision(&page).ok_or_else(|| not_a_list(client, resource))
 }
@@ -54,7 +54,7 @@ pub(crate) fn list<'a>(
     at: Revision,
     want: Want,
 ) -> impl Stream<Item = Result<KeyValue>> + Send + 'a {
-    let accept = if want == Want::Keys { METADATA } else { JSON };
+    let accept = if want == Want::Keys { METADATA_ACCEPT } else { JSON_ACCEPT };
     try_stream! {
         let (path, name) = resource.path(&keys);
         let (mut token, mut last, mut empty) = (String::new(), Bytes::new(), 0);
@@ -89,7 +89,7 @@ pub(crate) fn list<'a>(
 
 fn query(at: Revision, token: &str, name: Option<&str>) -> String {
     let mut query = Serializer::new(String::new());
-    query.append_pair("limit", PAGE);
+    query.append_pair("limit", PAGE_LIMIT);
     if let Some(name) = name {
         query.append_pair("fieldSelector", &format!("metadata.name={name}"));
     }
@@ -130,7 +130,7 @@ fn failed(client: &Client, resource: &Resource, at: Revision, failure: Failure) 
 }
 
 fn not_a_list(client: &Client, resource: &Resource) -> Error {
-    untrue(client, resource, "something else than a list of them")
+    untrue(client, resource, "something other than a list of them")
 }
 
 fn untrue(client: &Client, resource: &Resource, what: &str) -> Error {

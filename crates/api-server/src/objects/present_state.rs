@@ -101,8 +101,8 @@ impl PresentState {
     /// Counts an object that is held.
     fn hold(&self, entry: &KeyValue, resource: &Resource) -> Result<()> {
         /// What is known of an object beside its text.
-        const OBJECT: usize = 200;
-        let length = entry.key.len() + entry.value.len() + OBJECT;
+        const OBJECT_OVERHEAD_BYTES: usize = 200;
+        let length = entry.key.len() + entry.value.len() + OBJECT_OVERHEAD_BYTES;
         let (held, most) = (self.held.fetch_add(length, Ordering::Relaxed) + length, self.client.access().limits.state);
         if held <= most {
             return Ok(());
@@ -120,13 +120,13 @@ impl PresentState {
         match error {
             Error::Compacted { asked, .. } => remote(
                 &self.client.access().server(),
-                format!("revision {asked}, at which all is read, was compacted meanwhile: a control plane keeps its past for five minutes"),
+                format!("revision {asked} was compacted while ketcd read it: a control plane keeps five minutes of history"),
                 Some("start the command again, or ask for less at once"),
             ),
             Error::Future { asked, .. } => remote(
                 &self.client.access().server(),
                 format!(
-                    "revision {asked}, at which all is read, is not reached by these objects: they may lie in another etcd (--etcd-servers-overrides)"
+                    "these objects have not reached revision {asked}, at which ketcd reads everything: they may be in another etcd (--etcd-servers-overrides)"
                 ),
                 Some("read them alone: ketcd record DIR --kubeconfig --resources events"),
             ),

@@ -20,12 +20,12 @@ const MAX_DIAL: Duration = Duration::from_secs(30);
 const MAX_PROXY_ANSWER_BYTES: usize = 16 << 10;
 
 /// What a connection carries bytes over.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// A connection that was made.
 pub(super) struct Dialed {
-    pub stream: Box<dyn Stream>,
+    pub stream: Box<dyn ByteStream>,
     /// Whether the server speaks HTTP/2 on it.
     pub is_http2: bool,
 }
@@ -112,7 +112,7 @@ async fn socks5(mut stream: TcpStream, host: &str, port: u16) -> io::Result<TcpS
     let mut method = [0; 2];
     stream.read_exact(&mut method).await?;
     if method != [5, 0] {
-        return Err(io::Error::other("the SOCKS5 proxy wants a login"));
+        return Err(io::Error::other("the SOCKS5 proxy requires a login"));
     }
     let request = [&[5, 1, 0, 3, length][..], host.as_bytes(), &port.to_be_bytes()].concat();
     stream.write_all(&request).await?;

@@ -47,7 +47,7 @@ impl Failure {
     /// A server does not send what was asked for.
     pub(super) fn silent(server: &str, quiet: Duration) -> Self {
         let seconds = quiet.as_secs();
-        Self::Silent(format!("the API server {server} took the request, and sent hardly anything of the answer for {seconds} s"))
+        Self::Silent(format!("the API server {server} accepted the request, but sent almost nothing of the answer for {seconds} s"))
     }
 
     /// What a server's answer says that is not 200.
@@ -108,12 +108,12 @@ impl Failure {
             Self::Untrue(problem) => Error::Untrue { endpoint: server, problem },
             Self::Refused { code: 401, message, .. } => remote(
                 &server,
-                format!("the API server {server} does not know us (context {}): {message}", access.name()),
+                format!("the API server {server} rejects the credentials (context {}): {message}", access.name()),
                 Some("log in again: the token or certificate of the context's user may have expired"),
             ),
             Self::Refused { code: 403, message, .. } => Error::Denied {
                 keys: keys.clone(),
-                problem: format!("the API server {server} does not let us read {what}: {message}"),
+                problem: format!("the API server {server} does not let this user read {what}: {message}"),
                 hint: format!("grant list and watch of {what}; deploy/ketcd-record-api-server.yaml has a ClusterRole"),
             },
             Self::Refused { code, message, .. } => {

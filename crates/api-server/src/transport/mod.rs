@@ -9,6 +9,6 @@ mod read_only;
 mod response;
 mod tls;
 
-pub(crate) use client::{Client, JSON, METADATA};
+pub(crate) use client::{Client, JSON_ACCEPT, METADATA_ACCEPT};
 pub(crate) use failure::Failure;
 pub(crate) use pace::{Backoff, jitter};

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// Requests a second, and how many may follow at once after a quiet time (client-go's defaults for kubectl are 50 and 300).
 const PER_SECOND: u32 = 20;
-const BURST: u32 = 40;
+const BURST_REQUESTS: u32 = 40;
 
 /// Lets requests begin no faster than allowed.
 pub(super) struct Pace(Mutex<Option<Instant>>);
@@ -33,7 +33,7 @@ impl Pace {
 /// When a request may begin, and what is remembered for the next.
 fn turn(next: Option<Instant>, now: Instant) -> (Instant, Instant) {
     let interval = Duration::from_secs(1) / PER_SECOND;
-    let earliest = now.checked_sub(interval * BURST).unwrap_or(now);
+    let earliest = now.checked_sub(interval * BURST_REQUESTS).unwrap_or(now);
     let turn = next.map_or(earliest, |next| next.max(earliest));
     (turn, turn + interval)
 }
@@ -45,12 +45,12 @@ pub(crate) struct Backoff {
 }
 
 /// The longest wait.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl Backoff {
     /// How long to wait after another failure; at least as long as the server asked for.
     pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> Duration {
-        let wait = Duration::from_millis(400).saturating_mul(1 << self.failures.min(8)).min(LONGEST);
+        let wait = Duration::from_millis(400).saturating_mul(1 << self.failures.min(8)).min(MAX_WAIT);
         self.failures += 1;
         jitter(wait).max(asked.unwrap_or_default())
     }
@@ -81,7 +81,7 @@ mod tests {
     fn requests_are_spaced_out_after_the_first() {
         let begun = Instant::now();
         let (mut next, mut now) = (None, begun);
-        for _ in 0..=BURST + PER_SECOND {
+        for _ in 0..=BURST_REQUESTS + PER_SECOND {
             let (turn, after) = turn(next, now);
             (next, now) = (Some(after), now.max(turn));
         }
@@ -92,7 +92,7 @@ mod tests {
     fn failures_make_it_wait_longer_and_the_server_may_ask_for_more() {
         let mut backoff = Backoff::default();
         let waits: Vec<Duration> = (0..12).map(|_| backoff.after_failure(None)).collect();
-        assert!(waits[0] < Duration::from_secs(1) && waits[11] >= LONGEST && waits[11] <= LONGEST * 2, "{waits:?}");
+        assert!(waits[0] < Duration::from_secs(1) && waits[11] >= MAX_WAIT && waits[11] <= MAX_WAIT * 2, "{waits:?}");
         assert_eq!(backoff.after_failure(Some(Duration::from_secs(90))), Duration::from_secs(90));
         backoff.works();
         assert!(backoff.after_failure(None) < Duration::from_secs(1));

@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use ketcd_store::Result;
 use tokio::sync::Mutex;
 
-use super::dial::Stream;
+use super::dial::ByteStream;
 use crate::problem::settings;
 
 /// How many requests share one HTTP/2 connection. An API server allows 100 or 250 at once, and a watch counts as long as it lasts.
@@ -49,7 +49,7 @@ pub(super) enum Sent {
 
 impl ReadOnly {
     /// Begins to speak HTTP.
-    pub(super) async fn open(stream: Box<dyn Stream>, is_http2: bool) -> hyper::Result<Self> {
+    pub(super) async fn open(stream: Box<dyn ByteStream>, is_http2: bool) -> hyper::Result<Self> {
         let stream = TokioIo::new(stream);
         let protocol = if is_http2 {
             let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -81,7 +81,7 @@ impl ReadOnly {
         // An upgraded connection would carry what nobody looks at: `kubectl exec` is a GET too.
         if request.method() != Method::GET || request.headers().contains_key(UPGRADE) || request.headers().contains_key(CONNECTION) {
             let problem = format!("ketcd only reads: it does not send {} {}", request.method(), request.uri().path());
-            return Err(settings(problem, "this is a fault of ketcd: please report it"));
+            return Err(settings(problem, "this is a bug in ketcd: please report it"));
         }
         let sent = match &self.protocol {
             Protocol::Http1(sender) => {

@@ -127,7 +127,7 @@ struct Item<'a> {
     metadata: Metadata<'a>,
 }
 
-/// Reads an event; `None` where the record is none.
+/// Reads an event; `None` if the record is not one.
 ///
 /// # Errors
 /// The record is not JSON, or its members are of other types.
@@ -258,9 +258,9 @@ fn manager<'q>(event: &Event<'_>, query: &'q Query) -> Option<Cow<'q, str>> {
 /// The first part of the user agent, as the API server makes a field manager of it (k8s.io/apiserver pkg/endpoints/handlers/create.go,
 /// `prefixFromUserAgent`).
 fn manager_of(user_agent: &str) -> String {
-    const LONGEST: usize = 128;
+    const MAX_MANAGER_BYTES: usize = 128;
     let first = user_agent.split('/').next().unwrap_or_default();
-    first.chars().take(LONGEST).take_while(|letter| !letter.is_control()).collect()
+    first.chars().take(MAX_MANAGER_BYTES).take_while(|letter| !letter.is_control()).collect()
 }
 
 fn level(word: &str) -> Level {

@@ -89,7 +89,7 @@ pub(super) fn read(record: &[u8], names: &mut Names) -> Record {
     if payload.service_name != "k8s.io" && !payload.method_name.starts_with("io.k8s.") {
         return Record::Other;
     }
-    // A request that goes on has an entry when it begins and one when it ends.
+    // A request that continues has an entry when it begins and one when it ends.
     if entry.operation.as_ref().is_some_and(|operation| operation.first && !operation.last) {
         return Record::Other;
     }

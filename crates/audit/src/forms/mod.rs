@@ -33,10 +33,10 @@ pub(crate) enum Record {
 }
 
 /// journalctl(1): in JSON fields of more than 4096 bytes are null without `--all`, and so are most events with bodies.
-const NULL_MESSAGE: &str = "has null for its MESSAGE, as journalctl prints what is longer than 4096 bytes unless it is told --all";
+const NULL_MESSAGE: &str = "has null as its MESSAGE: journalctl prints that for texts longer than 4096 bytes unless you pass --all";
 
 /// Texts wrapped in texts deeper than this are not opened.
-const DEEPEST: usize = 3;
+const MAX_WRAPPINGS: usize = 3;
 
 /// Reads a record; `take` gets what it is, of a document that holds several events each of them.
 pub(crate) fn read(record: &[u8], names: &mut Names, take: &mut dyn FnMut(Record)) {
@@ -47,7 +47,7 @@ pub(crate) fn read(record: &[u8], names: &mut Names, take: &mut dyn FnMut(Record
 }
 
 fn read_at(record: &[u8], names: &mut Names, depth: usize) -> Record {
-    if depth > DEEPEST {
+    if depth > MAX_WRAPPINGS {
         return Record::Unknown("is wrapped too often".to_owned());
     }
     if record.first() == Some(&b'[') {

@@ -10,7 +10,7 @@ use super::{Record, read_at};
 use crate::names::Names;
 
 /// Values within values deeper than this are not looked at.
-const DEEPEST: usize = 12;
+const MAX_VALUE_DEPTH: usize = 12;
 
 /// Reads the events inside a document; returns whether there is any. One that is there as text and as members is one.
 pub(super) fn read(document: &[u8], names: &mut Names, take: &mut dyn FnMut(Record)) -> bool {
@@ -30,7 +30,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn value(&mut self, text: &str, depth: usize) {
-        if depth > DEEPEST || !text.contains("auditID") {
+        if depth > MAX_VALUE_DEPTH || !text.contains("auditID") {
             return;
         }
         match text.as_bytes().first() {
@@ -105,7 +105,7 @@ mod tests {
             0
         );
         assert_eq!(found(&json!({"text": "auditID", "other": {"auditID": "a"}})), 0);
-        let deep = (0..DEEPEST + 1).fold(complete, |value, _| json!([value]));
+        let deep = (0..MAX_VALUE_DEPTH + 1).fold(complete, |value, _| json!([value]));
         assert_eq!(found(&deep), 0);
     }
 }

@@ -11,14 +11,14 @@ use crate::container_log::{self, LinePart};
 use crate::names::Names;
 
 /// Members that hold an event as text: of CloudWatch's events and queries, of Azure's older table, of what Loki and Splunk print of a line.
-const TEXTS: [&str; 6] = ["message", "@message", "log_s", "log", "line", "_raw"];
+const TEXT_MEMBERS: [&str; 6] = ["message", "@message", "log_s", "log", "line", "_raw"];
 
 /// Columns of tables that do so too: Grafana's, and those of Kibana.
-const COLUMNS: [&str; 3] = ["Line", "event.original", "_source"];
+const TEXT_COLUMNS: [&str; 3] = ["Line", "event.original", "_source"];
 
 /// Whether a column of a table holds events as text, by its name.
 pub(crate) fn is_text_column(name: &str) -> bool {
-    TEXTS.contains(&name) || COLUMNS.contains(&name)
+    TEXT_MEMBERS.contains(&name) || TEXT_COLUMNS.contains(&name)
 }
 
 /// The event that is in a member of a document.
@@ -27,7 +27,7 @@ pub(super) fn of_members(
     names: &mut Names,
     read: impl Fn(&[u8], &mut Names) -> Record,
 ) -> Option<Record> {
-    if let Some(found) = TEXTS.iter().find_map(|name| members.get(name)) {
+    if let Some(found) = TEXT_MEMBERS.iter().find_map(|name| members.get(name)) {
         return Some(of_text(found, names, &read));
     }
     // Azure's diagnostic settings to a storage account or an event hub: {"category": "kube-audit", "properties": {"log": "…"}}.

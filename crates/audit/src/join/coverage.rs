@@ -12,13 +12,13 @@ use crate::change::{ChangeFacts, Did};
 use crate::reader::LogSpan;
 
 /// For each change without request, so many of its class have one.
-const EXPLAINED: usize = 3;
+const EXPLAINED_PER_UNEXPLAINED: usize = 3;
 
 /// The fewest changes in a row without a request that show that a part of the log is missing.
-const GAP: usize = 8;
+const MIN_GAP_CHANGES: usize = 8;
 
 /// Resources with fewer changes say nothing about a policy.
-const FEW: usize = 3;
+const MIN_POLICY_CHANGES: usize = 3;
 
 /// Where a policy leaves nothing out, at least this part of the changes of each resource has its request, in percent.
 const NEARLY_ALL: usize = 90;
@@ -75,7 +75,7 @@ pub(super) fn unexplained(
         add(classes.entry(Class::of(change)).or_default());
         add(resources.entry((&change.group, &change.resource)).or_default());
     }
-    let is_whole = resources.values().all(leaves_nothing_out) && resources.values().any(|tally| tally.with >= FEW);
+    let is_whole = resources.values().all(leaves_nothing_out) && resources.values().any(|tally| tally.with >= MIN_POLICY_CHANGES);
     let gaps = gaps(changes, found, &counted, |change| resources[&(&change.group, &change.resource)]);
     let order = counted.clone();
     let told = counted.into_iter().filter(|&at| found[at].is_none()).filter_map(|at| {
@@ -83,7 +83,8 @@ pub(super) fn unexplained(
         let (class, resource) = (classes[&Class::of(change)], resources[&(&change.group, &change.resource)]);
         let is_missing = gaps.iter().any(|(from, to)| (*from..=*to).contains(&change.revision));
         let is_missing = is_missing || is_in_hole(holes, windows.of_change(at));
-        let is_held = class.with >= EXPLAINED * class.without || is_whole && class.without <= class.with + FEW;
+        let is_held =
+            class.with >= EXPLAINED_PER_UNEXPLAINED * class.without || is_whole && class.without <= class.with + MIN_POLICY_CHANGES;
         match change {
             _ if resource.with == 0 && !is_whole => None,
             ChangeFacts { is_same: true, .. } => Some((at, Unexplained::SameBytes)),
@@ -94,13 +95,13 @@ pub(super) fn unexplained(
     (in_rows(told.collect(), &order), gaps)
 }
 
-/// The fewest changes in a row without a request that are more likely missing from the log than written past the API server.
-const ROW: usize = 3;
+/// The fewest changes in a row without a request that are more likely missing from the log than written directly to etcd.
+const MIN_UNLOGGED_RUN: usize = 3;
 
 /// Tells changes that stand alone between explained ones from those that stand in a row.
 fn in_rows(mut told: Vec<(usize, Unexplained)>, order: &[usize]) -> Vec<(usize, Unexplained)> {
     let place = |at: usize| order.binary_search(&at).unwrap_or_default();
-    for row in told.chunk_by_mut(|(one, _), (next, _)| place(*one) + 1 == place(*next)).filter(|row| row.len() >= ROW) {
+    for row in told.chunk_by_mut(|(one, _), (next, _)| place(*one) + 1 == place(*next)).filter(|row| row.len() >= MIN_UNLOGGED_RUN) {
         row.iter_mut().filter(|(_, why)| *why == Unexplained::NoRequest).for_each(|(_, why)| *why = Unexplained::NoRequests);
     }
     told
@@ -108,10 +109,11 @@ fn in_rows(mut told: Vec<(usize, Unexplained)>, order: &[usize]) -> Vec<(usize, 
 
 /// Whether the request of a change may be among those that the log lost. Lines are written when requests are answered, some at once and some later.
 fn is_in_hole(holes: &[LogSpan], (low, high): (i64, i64)) -> bool {
-    const BEFORE: i64 = 5_000_000;
-    const AFTER: i64 = 1_000_000;
+    const HOLE_LEAD_MICROS: i64 = 5_000_000;
+    const HOLE_TAIL_MICROS: i64 = 1_000_000;
     holes.iter().any(|hole| {
-        let (from, to) = (hole.from.as_microsecond().saturating_sub(BEFORE), hole.to.as_microsecond().saturating_add(AFTER));
+        let (from, to) =
+            (hole.from.as_microsecond().saturating_sub(HOLE_LEAD_MICROS), hole.to.as_microsecond().saturating_add(HOLE_TAIL_MICROS));
         high >= from && low <= to
     })
 }
@@ -119,7 +121,7 @@ fn is_in_hole(holes: &[LogSpan], (low, high): (i64, i64)) -> bool {
 /// Whether the changes of a resource show no policy that leaves some of them out.
 fn leaves_nothing_out(tally: &Tally) -> bool {
     let all = tally.with + tally.without;
-    all < FEW || tally.with * 100 >= all * NEARLY_ALL
+    all < MIN_POLICY_CHANGES || tally.with * 100 >= all * NEARLY_ALL
 }
 
 /// The stretches in which no change has a request, of resources that mostly have them.
@@ -131,7 +133,7 @@ fn gaps<'c>(
 ) -> Vec<(i64, i64)> {
     let (mut gaps, mut run): (Vec<(i64, i64)>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut end = |run: &mut Vec<i64>| {
-        if let (true, [first, .., last]) = (run.len() >= GAP, &run[..]) {
+        if let (true, [first, .., last]) = (run.len() >= MIN_GAP_CHANGES, &run[..]) {
             gaps.push((*first, *last));
         }
         run.clear();

@@ -7,7 +7,7 @@ use crate::change::ChangeFacts;
 use crate::request::{Request, Verb};
 
 /// No API server works on one request longer than this (`--request-timeout`), in microseconds.
-const LONGEST: i64 = 60_000_000;
+const MAX_REQUEST_MICROS: i64 = 60_000_000;
 
 /// Requests by key, in order of time.
 pub(super) struct Index(HashMap<String, OfKey>);
@@ -53,7 +53,7 @@ impl Index {
     ) -> impl Iterator<Item = usize> + 'i {
         let begins = move |place: &usize| requests[*place].interval().0;
         self.about(change).map(|of_key| &of_key.all).flat_map(move |places| {
-            let first = places.partition_point(|place| begins(place) < from.saturating_sub(LONGEST));
+            let first = places.partition_point(|place| begins(place) < from.saturating_sub(MAX_REQUEST_MICROS));
             places[first..].iter().copied().take_while(move |place| begins(place) <= to)
         })
     }

@@ -31,7 +31,7 @@ pub struct Wanted {
 }
 
 /// How long before and after the time that the data shows requests are kept.
-const AROUND: i64 = 300_000_000;
+const KEPT_AROUND_MICROS: i64 = 300_000_000;
 
 impl Wanted {
     /// Returns what is wanted for these changes.
@@ -44,8 +44,8 @@ impl Wanted {
         let last = changes.last().and_then(|change| change.latest);
         Self {
             keys: both.collect(),
-            from: first.map_or(i64::MIN, |time| time.as_microsecond() - AROUND),
-            to: last.map_or(i64::MAX, |time| time.as_microsecond() + AROUND),
+            from: first.map_or(i64::MIN, |time| time.as_microsecond() - KEPT_AROUND_MICROS),
+            to: last.map_or(i64::MAX, |time| time.as_microsecond() + KEPT_AROUND_MICROS),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::change::{ChangeFacts, Did, Stamp};
 use crate::request::{Request, Verb};
 
 /// An answer to a creation.
-const CREATED: u16 = 201;
+const STATUS_CREATED: u16 = 201;
 
 /// Whether a request can have made a change, by verb, names, identifiers and the revision it was based on.
 pub(super) fn fits(change: &ChangeFacts, request: &Request) -> bool {
@@ -30,7 +30,7 @@ fn differs<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
 }
 
 fn creates(change: &ChangeFacts, request: &Request) -> bool {
-    let is_new = request.code == CREATED || request.code == 0;
+    let is_new = request.code == STATUS_CREATED || request.code == 0;
     match request.verb {
         Verb::Create => is_new && request.target.subresource.is_empty() && (!request.target.name.is_empty() || change.has_generated_name),
         // An update or an apply of what is not there creates it, where the resource allows that.
@@ -46,7 +46,7 @@ fn writes(change: &ChangeFacts, request: &Request) -> bool {
         // It marks the pod, and says in its status that it will be disrupted.
         Verb::Create => subresource == "eviction" && !change.binds,
         Verb::Delete | Verb::DeleteCollection => change.marks_deletion,
-        Verb::Update | Verb::Patch => !change.binds && request.code != CREATED && (!change.marks_deletion || change.was_marked),
+        Verb::Update | Verb::Patch => !change.binds && request.code != STATUS_CREATED && (!change.marks_deletion || change.was_marked),
         _ => false,
     }
 }
@@ -72,13 +72,13 @@ pub(super) fn is_stamped_by(change: &ChangeFacts, request: &Request, slack: i64)
     if !leaves_entry || change.did == Did::Delete || change.stamps.is_empty() || &*request.target.subresource == "scale" {
         return true;
     }
-    const SECOND: i64 = 1_000_000;
+    const MICROS_PER_SECOND: i64 = 1_000_000;
     let (from, to) = request.interval();
     let is_of = |stamp: &Stamp| {
         let at = stamp.time.as_microsecond();
         request.manager.as_ref().is_none_or(|manager| *stamp.manager == **manager)
             && *stamp.subresource == *request.target.subresource
-            && at >= (from - slack).div_euclid(SECOND) * SECOND
+            && at >= (from - slack).div_euclid(MICROS_PER_SECOND) * MICROS_PER_SECOND
             && at <= to + slack
     };
     change.stamps.iter().any(is_of)

@@ -223,10 +223,10 @@ fn clocks_that_differ_are_found_and_allowed_for() {
 /// With a look at each request for each change, this would take hours.
 #[test]
 fn an_object_that_is_written_very_often_is_joined_in_one_pass() {
-    const WRITES: i64 = 100_000;
-    let changes = (0..WRITES).map(|number| change(10 + number, "a", Did::Write, 100 * number)).collect();
-    let requests = (0..WRITES)
+    const WRITE_COUNT: i64 = 100_000;
+    let changes = (0..WRITE_COUNT).map(|number| change(10 + number, "a", Did::Write, 100 * number)).collect();
+    let requests = (0..WRITE_COUNT)
         .map(|number| Arc::new(Request { names_revision: Some(10 + number), ..request("alice", Verb::Update, "a", 100 * number) }));
     let authors = Join::new(changes, requests.collect(), None).authors();
-    assert_eq!(authors.counts(), [WRITES as usize, 0, 0, 0]);
+    assert_eq!(authors.counts(), [WRITE_COUNT as usize, 0, 0, 0]);
 }

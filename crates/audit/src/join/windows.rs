@@ -8,11 +8,11 @@ use crate::change::{ChangeFacts, Did};
 use crate::request::{Request, Verb};
 
 /// How far an API server's times may be from the moment of a write in any case.
-const LEAST: i64 = 20_000;
+const MIN_SKEW_MICROS: i64 = 20_000;
 
 /// The data's own bounds assume that writes follow their stamps soon. On a busy machine they come later.
-const EARLIER: i64 = 100_000;
-const LATER: i64 = 1_000_000;
+const MAX_LEAD_MICROS: i64 = 100_000;
+const MAX_DELAY_MICROS: i64 = 1_000_000;
 
 /// How much later than the data allows an answer may name its revision: what a request that changed nothing names may be much older.
 const NAMED_LATER: i64 = 10_000_000;
@@ -34,10 +34,10 @@ impl Windows {
     /// Begins with what every answer says that names a revision: that it was there by then.
     pub(super) fn of(changes: &[ChangeFacts], requests: &[Arc<Request>], skew: i64) -> Self {
         // What shows that clocks differ shows it at least: they may differ by more.
-        let slack = LEAST + skew + skew / 2;
+        let slack = MIN_SKEW_MICROS + skew + skew / 2;
         let data = changes.iter().map(|change| {
-            let earliest = change.earliest.map_or(i64::MIN, |time| time.as_microsecond() - EARLIER);
-            (earliest, change.latest.map_or(i64::MAX, |time| time.as_microsecond() + LATER))
+            let earliest = change.earliest.map_or(i64::MIN, |time| time.as_microsecond() - MAX_LEAD_MICROS);
+            (earliest, change.latest.map_or(i64::MAX, |time| time.as_microsecond() + MAX_DELAY_MICROS))
         });
         let mut windows =
             Self { low: vec![i64::MIN; changes.len()], high: vec![i64::MAX; changes.len()], data: data.collect(), slack, skew };
@@ -107,8 +107,8 @@ impl Windows {
 /// one's was received. Single cases may be requests that changed nothing.
 pub(super) fn skew(changes: &[ChangeFacts], requests: &[Arc<Request>]) -> i64 {
     /// The fewest cases, and how many pairs there may be for each.
-    const FEWEST: usize = 3;
-    const PAIRS: usize = 200;
+    const MIN_SKEW_CASES: usize = 3;
+    const MAX_PAIRS_PER_CASE: usize = 200;
     let is_revision = |revision: i64| changes.binary_search_by_key(&revision, |change| change.revision).is_ok();
     let of = |revision: i64, request: &Request| (revision, request.interval().1, request.interval().0);
     let mut named: Vec<(i64, i64, i64)> = requests
@@ -120,10 +120,10 @@ pub(super) fn skew(changes: &[ChangeFacts], requests: &[Arc<Request>]) -> i64 {
     // The first that was answered with a revision.
     named.sort_unstable();
     named.dedup_by_key(|(named, ..)| *named);
-    let mut off: Vec<i64> = named.windows(2).map(|pair| pair[0].2 - pair[1].1).filter(|&off| off > LEAST).collect();
+    let mut off: Vec<i64> = named.windows(2).map(|pair| pair[0].2 - pair[1].1).filter(|&off| off > MIN_SKEW_MICROS).collect();
     off.sort_unstable_by(|one, other| other.cmp(one));
-    let are_enough = off.len() >= FEWEST.max(named.len() / PAIRS);
-    if are_enough { off[FEWEST - 1].min(MOST_SKEW) } else { 0 }
+    let are_enough = off.len() >= MIN_SKEW_CASES.max(named.len() / MAX_PAIRS_PER_CASE);
+    if are_enough { off[MIN_SKEW_CASES - 1].min(MOST_SKEW) } else { 0 }
 }
 
 /// Creations that belong together whatever the clocks say: a key was created once, and one request alone was granted that creates it.

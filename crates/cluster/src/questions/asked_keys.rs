@@ -21,8 +21,8 @@ pub struct AskedKeys {
 }
 
 impl AskedKeys {
-    /// Returns the keys that words name and the cluster's selectors select: without words, of the namespace looked at, or of all; `None` where
-    /// that is everything.
+    /// Returns the keys that words name and the cluster's selectors select; without words, those of the namespace looked at, or of all. `None`
+    /// means everything.
     ///
     /// # Errors
     /// A word that cannot be read as an address, a source that cannot be read, or that nothing is selected.

@@ -15,12 +15,12 @@ use crate::error::{DeniedKeys, Result};
 use crate::kinds::OtherPrefixes;
 use crate::rights::refused::unless_denied;
 
-/// Where not every value is read, so many nodes are read, and so many values of a resource.
-const NODES: usize = 100;
-const VALUES: usize = 10;
+/// Where not every value is read, this many nodes are read, and this many values of a resource.
+const MAX_NODES_READ: usize = 100;
+const MAX_VALUES_PER_RESOURCE: usize = 10;
 
 /// A live etcd whose data come to no more bytes than this is read whole.
-const SMALL: u64 = 32 << 20;
+const MAX_WHOLE_READ_BYTES: u64 = 32 << 20;
 
 /// What a source holds.
 pub struct Contents {
@@ -48,14 +48,14 @@ impl Cluster {
         Ok(self.source.span().await?)
     }
 
-    /// Returns what a source holds that said `source` of itself. Of a large live etcd only some values are read, unless `full` is wanted.
+    /// Returns what a source holds that said `source` of itself. From a large live etcd, it reads only some values unless `full` is set.
     ///
     /// # Errors
     /// The source cannot be read.
     pub async fn contents(&self, source: &SourceStatus, span: RevisionSpan, full: bool) -> Result<Contents> {
         let clock = self.clock().await?;
         let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
-        let is_sampled = self.source.is_shared() && !full && source.in_use_bytes > SMALL;
+        let is_sampled = self.source.is_shared() && !full && source.in_use_bytes > MAX_WHOLE_READ_BYTES;
         let counted = if is_sampled { self.sampled().await } else { self.census().await };
         let (census, refusal) = match counted {
             Ok(census) => (census, None),
@@ -97,17 +97,17 @@ async fn values(cluster: &Cluster) -> Result<Census> {
     let first = async |keys: KeyRange, most: usize| -> Result<Vec<KeyValue>> {
         Ok(unless_denied(source.first(keys, cluster.at, Want::Values, most).await)?.unwrap_or_default())
     };
-    for node in first(below("minions"), NODES).await? {
+    for node in first(below("minions"), MAX_NODES_READ).await? {
         decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
     }
     let leases = KeyRange::prefix(format!("{prefix}/leases/kube-system/"));
-    for lease in first(leases, NODES).await? {
+    for lease in first(leases, MAX_NODES_READ).await? {
         if lease.key.ends_with(b"scheduler") {
             decoded(&lease).object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
         }
     }
     for resource in ["secrets", "configmaps"] {
-        for entry in first(below(resource), VALUES).await? {
+        for entry in first(below(resource), MAX_VALUES_PER_RESOURCE).await? {
             census.count(Some(resource.to_owned()), cluster.options.keys.seal_of(&entry.value));
         }
     }
@@ -174,7 +174,7 @@ pub struct ResourceCount {
 }
 
 impl Cluster {
-    /// Counts objects and bytes by resource, of the one namespace where one is given; the most bytes first. Nothing is decoded.
+    /// Counts objects and bytes by resource, in one namespace if one is given; the most bytes first. Decodes nothing.
     ///
     /// # Errors
     /// The source cannot be read.

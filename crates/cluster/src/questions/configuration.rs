@@ -93,7 +93,7 @@ async fn configuration(cluster: &Cluster, pod: &Object, started: Option<Revision
         let now = version(cluster, &key, newest).await?;
         let (then, problem) = match started {
             Some(revision) if revision >= oldest => (version(cluster, &key, revision).await?, None),
-            Some(revision) => (None, Some(format!("revision {revision} was compacted away: what it was then cannot be read"))),
+            Some(revision) => (None, Some(format!("revision {revision} was compacted: the configuration at that time cannot be read"))),
             None => (now.clone(), None),
         };
         found.push(Config { kind, name, used, then, written: None, now, problem });

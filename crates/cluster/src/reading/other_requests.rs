@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::notice::Notice;
 use crate::read::{Keys, Read, events};
 
-/// What a request is about, of what was asked for.
+/// How a request relates to what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestScope {
     /// One object.
@@ -50,10 +50,10 @@ pub struct OtherRequest {
 }
 
 /// The most requests that are held at once; the newest are.
-const MOST: usize = 50_000;
+const MAX_REQUESTS_HELD: usize = 50_000;
 
 /// How far the moment of a write may be from the times that the log and the data give, in microseconds.
-const SLACK: i64 = 1_000_000;
+const SLACK_MICROS: i64 = 1_000_000;
 
 impl Cluster {
     /// Returns the requests about `keys` that made none of their changes and that `takes` accepts, by the time they were received, within the stretch of
@@ -63,12 +63,12 @@ impl Cluster {
     /// The source or a log cannot be read.
     pub async fn other_requests(&self, keys: &Keys, clock: &Clock, takes: impl Fn(&Request) -> bool) -> Result<VecDeque<OtherRequest>> {
         let (prefix, kinds, window) = (self.prefix().await?, self.kinds().await?, self.window().await?);
-        let known = Known::of(self, keys, clock).await?;
+        let known = KnownChanges::of(self, keys, clock).await?;
         let (since, until) = window.map_or((None, None), |window| (window.since, window.until));
         let [since, until] = [since, until].map(|end| end.and_then(|end| end.time));
         let is_within =
             |request: &Request| since.is_none_or(|since| request.received > since) && until.is_none_or(|until| request.received <= until);
-        let (mut of_kinds, mut found) = (TargetKinds::default(), Found::of(keys));
+        let (mut of_kinds, mut found) = (TargetKinds::default(), RequestsFound::of(keys));
         let mut reader = Reader::with_open();
         rotation::read(&self.audit.logs, &mut |_, from| {
             // What is wrong with a log was said when its requests were joined to changes.
@@ -127,7 +127,7 @@ fn meet(one: &KeyRange, other: &KeyRange) -> bool {
 }
 
 /// What is known of the changes.
-struct Known<'c> {
+struct KnownChanges<'c> {
     authors: Option<&'c Arc<Authors>>,
     /// Requests that made a change, or may have.
     of_changes: HashSet<u64>,
@@ -139,7 +139,7 @@ struct Known<'c> {
     is_whole: bool,
 }
 
-impl<'c> Known<'c> {
+impl<'c> KnownChanges<'c> {
     async fn of(cluster: &'c Cluster, keys: &Keys, clock: &'c Clock) -> Result<Self> {
         let (authors, span) = (cluster.known_authors(), cluster.source.span().await?);
         let (mut revisions, mut is_whole) = (BTreeMap::<Bytes, Vec<Revision>>::new(), !cluster.audit.is_alone);
@@ -197,7 +197,7 @@ impl<'c> Known<'c> {
 
     /// Whether a change that is of no known request was made at the time of one.
     fn may_have_made(&self, request: &Request, key: &str, scope: RequestScope) -> bool {
-        let slack = SLACK.saturating_add(self.authors.map_or(0, |authors| microseconds(authors.clocks_differ())));
+        let slack = SLACK_MICROS.saturating_add(self.authors.map_or(0, |authors| microseconds(authors.clocks_differ())));
         let (from, to) = request.interval();
         let is_possible = |revision: &Revision| {
             let is_near = self
@@ -213,9 +213,9 @@ impl<'c> Known<'c> {
 }
 
 fn microseconds(seconds: f64) -> i64 {
-    const SECOND: f64 = 1e6;
+    const MICROS_PER_SECOND: f64 = 1e6;
     #[expect(clippy::cast_possible_truncation, reason = "a bound of a time; larger ones saturate")]
-    let microseconds = (seconds * SECOND).ceil() as i64;
+    let microseconds = (seconds * MICROS_PER_SECOND).ceil() as i64;
     microseconds
 }
 
@@ -229,7 +229,7 @@ fn identity(request: &Request) -> u64 {
 }
 
 /// What was found so far.
-struct Found {
+struct RequestsFound {
     /// By time; of copies of a request one.
     requests: BTreeMap<(Timestamp, Timestamp, u64), OtherRequest>,
     is_cut: bool,
@@ -237,7 +237,7 @@ struct Found {
     read: HashMap<String, bool>,
 }
 
-impl Found {
+impl RequestsFound {
     fn of(keys: &Keys) -> Self {
         let asked = keys.addresses.iter().filter_map(|address| Some((address.kind()?.resource(), false)));
         Self { requests: BTreeMap::new(), is_cut: false, read: asked.collect() }
@@ -255,7 +255,7 @@ impl Found {
 
     fn add(&mut self, other: OtherRequest) {
         self.requests.insert((other.request.received, other.request.completed, identity(&other.request)), other);
-        if self.requests.len() > MOST {
+        if self.requests.len() > MAX_REQUESTS_HELD {
             self.requests.pop_first();
             self.is_cut = true;
         }
@@ -272,7 +272,7 @@ impl Found {
             cluster.note(Notice::AuditWithoutReads { resources: unread });
         }
         if let Some((&(from, ..), _)) = self.requests.first_key_value().filter(|_| self.is_cut) {
-            cluster.note(Notice::RequestsLeftOut { most: MOST, from });
+            cluster.note(Notice::RequestsLeftOut { most: MAX_REQUESTS_HELD, from });
         }
         self.requests.into_values().collect()
     }

@@ -17,7 +17,7 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn find_release(&self) -> Result<ReleaseEvidence> {
-        const NODES: usize = 100;
+        const MAX_NODES_READ: usize = 100;
         let prefix = self.prefix().await?;
         let mut evidence = ReleaseEvidence::default();
         let services = format!("{prefix}/apiregistration.k8s.io/apiservices/");
@@ -33,7 +33,7 @@ impl Cluster {
             Err(error) => return Err(error.into()),
         };
         let nodes = KeyRange::prefix(format!("{prefix}/minions/"));
-        let nodes = unless_denied(self.source.first(nodes, At::Newest, Want::Values, NODES).await)?;
+        let nodes = unless_denied(self.source.first(nodes, At::Newest, Want::Values, MAX_NODES_READ).await)?;
         for entry in nodes.unwrap_or_default() {
             let node = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
             if let Some(version) = node.object().and_then(|node| node.pointer("/status/nodeInfo/kubeletVersion")).and_then(Value::as_str) {

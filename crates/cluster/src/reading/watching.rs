@@ -73,7 +73,7 @@ impl Cluster {
         Ok(Watching { cluster: self, keys, from, oldest, newest, until: Until::Forever, names_writers: true, begun })
     }
 
-    /// Begins to watch keys behind a revision that was shown, when `newest` was the newest. Nobody is to be told who changed them.
+    /// Begins to watch keys after a revision that was shown, when `newest` was the newest. It does not say who changed them.
     pub fn watching_after(&self, keys: Keys, shown: Revision, newest: Revision) -> Watching<'_> {
         let (from, until, begun) = (shown.after(), Until::Forever, Instant::now());
         Watching { cluster: self, keys, from, oldest: shown, newest, until, names_writers: false, begun }
@@ -145,7 +145,7 @@ impl<'c> Watching<'c> {
         Ok(Some(initial))
     }
 
-    /// Returns the changes: of a live etcd without an end, of a file to its newest revision. One that arrives was made just now.
+    /// Returns the changes: without an end on a live etcd, up to the newest revision in a file. A change that arrives was made just now.
     ///
     /// # Errors
     /// The source cannot be read.

@@ -75,7 +75,7 @@ async fn score(log: &str) -> Score {
         score.bypass += usize::from(author.is_bypass);
         score.told += usize::from(is_told);
         assert!(!is_told || author.is_bypass, "r{revision} is accused");
-        // What is written past the API server may name any manager.
+        // What is written directly to etcd may name any manager.
         assert!(!is_told || attributed.by().is_none(), "r{revision} has an author");
         if let Some(request) = attributed.request.as_ref().and_then(Authorship::request) {
             assert!(is_covered, "r{revision} has an invented author: {request:?}");
@@ -217,8 +217,8 @@ async fn clocks_of_two_api_servers_that_differ_are_told_and_name_nobody_wrongly(
 
 /// An archive (ustar) of one file.
 fn archive(name: &str, content: &[u8]) -> Vec<u8> {
-    const BLOCK: usize = 512;
-    let mut header = [0; BLOCK];
+    const TAR_BLOCK_BYTES: usize = 512;
+    let mut header = [0; TAR_BLOCK_BYTES];
     header[..name.len()].copy_from_slice(name.as_bytes());
     header[100..107].copy_from_slice(b"0000644");
     header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
@@ -230,7 +230,7 @@ fn archive(name: &str, content: &[u8]) -> Vec<u8> {
     let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
     header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     let mut archive = [&header[..], content].concat();
-    archive.resize(archive.len().next_multiple_of(BLOCK) + 2 * BLOCK, 0);
+    archive.resize(archive.len().next_multiple_of(TAR_BLOCK_BYTES) + 2 * TAR_BLOCK_BYTES, 0);
     archive
 }
 

@@ -126,7 +126,7 @@ fn check(reads: &Reads, wanted: &[&str]) {
     assert_eq!(found, wanted);
 }
 
-const POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
+const STORY_POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
 
 #[test]
 fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
@@ -137,7 +137,7 @@ fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
             assert!(!description.events.is_empty() && description.changes.len() > 3, "{address}");
         })
     };
-    let pod = describes(POD);
+    let pod = describes(STORY_POD);
     check(
         &pod,
         &[
@@ -173,7 +173,7 @@ fn a_tree_costs_the_kinds_that_are_owned() {
         "replicasets/web/tomcat-c45c67fc",
         "resourceclaims/web/",
     ];
-    check(&trees(POD), &pod);
+    check(&trees(STORY_POD), &pod);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_short_history_is_read_once() {
     });
     check("explain", explained);
     let told = costs(true, false, async |cluster| {
-        let asked = cluster.asked(&[POD.to_owned()], false).await.unwrap();
+        let asked = cluster.asked(&[STORY_POD.to_owned()], false).await.unwrap();
         assert!(!cluster.timeline(&asked).await.unwrap().timelines.is_empty());
     });
     check("timeline", told);

@@ -8,7 +8,7 @@ use ketcd_scheduler::{Agreement, Depth, Explanation, Verdict};
 
 use crate::fixture::{capture, cluster_of};
 
-const CLUSTER: &str = r#"
+const CLUSTER_YAML: &str = r#"
 apiVersion: v1
 kind: Node
 metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
@@ -25,7 +25,7 @@ async fn cluster(spec: &str, more: &str) -> Cluster {
     let pod = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: default, uid: u, labels: {{app: a}}}}\nspec: {spec}\n---\n{more}"
     );
-    cluster_of(format!("{CLUSTER}{pod}"), Options::default()).await
+    cluster_of(format!("{CLUSTER_YAML}{pod}"), Options::default()).await
 }
 
 /// Explains that pod, and returns how many versions of objects could not be read.
@@ -54,7 +54,7 @@ async fn a_claim_without_times_is_found() {
 }
 
 /// A pod, an object that cannot be read, and the filter that looks it up.
-const BROKEN: [(&str, &str, &str); 9] = [
+const BROKEN_LOOKUPS: [(&str, &str, &str); 9] = [
     (
         "{containers: [{name: c}], resourceClaims: [{name: r, resourceClaimName: x}]}",
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: x, namespace: default}\nspec: text\n",
@@ -110,7 +110,7 @@ const BROKEN: [(&str, &str, &str); 9] = [
 
 #[tokio::test]
 async fn what_cannot_be_read_is_unknown_and_never_not_found() {
-    for (spec, broken, plugin) in BROKEN {
+    for (spec, broken, plugin) in BROKEN_LOOKUPS {
         let (explanation, unreadable) = explain(&cluster(spec, broken).await).await;
         assert_eq!((unreadable, explanation.agreement), (1, Agreement::Unverifiable), "{broken}");
         let Verdict::Unknown { missing } = verdict(&explanation, "n1", plugin) else { panic!("{broken}: {explanation:#?}") };

@@ -3,7 +3,7 @@
 use ketcd_cluster::extract::{Gathered, LeftOut, Targets, With};
 use ketcd_cluster::not_found::Whereabouts;
 use ketcd_cluster::{Cluster, Error, Nothing, Options};
-use ketcd_restore::exclusions::OWNED;
+use ketcd_restore::exclusions::OWNED_EXCLUSION;
 use ketcd_restore::{ObjectId, Switches};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
@@ -73,17 +73,17 @@ async fn the_same_namespace_by_options_is_the_same() {
     assert_eq!(objects(&by_name), objects(&by_option));
 }
 
-const GROUP: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 fn rbac(kind: &str, namespace: Option<&str>, name: &str, more: Value) -> Value {
-    let mut object = json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace}});
+    let mut object = json!({"apiVersion": format!("{RBAC_GROUP}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace}});
     object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     object
 }
 
 fn binding(kind: &str, namespace: Option<&str>, name: &str, role_kind: &str, role: &str, account: &str) -> Value {
     let subject = json!({"kind": "ServiceAccount", "name": account, "namespace": "shop"});
-    rbac(kind, namespace, name, json!({"roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": role}, "subjects": [subject]}))
+    rbac(kind, namespace, name, json!({"roleRef": {"apiGroup": RBAC_GROUP, "kind": role_kind, "name": role}, "subjects": [subject]}))
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn children_are_left_to_their_controllers_unless_they_are_asked_for() {
     let cluster = capture("k136-story", Options::default()).await;
     assert_eq!(names(&gathered(&cluster, &["deploy/web/tomcat"]).await), ["Deployment/web/tomcat"]);
     let mut switches = Switches::default();
-    assert!(switches.keep(OWNED));
+    assert!(switches.keep(OWNED_EXCLUSION));
     let owned = with(&cluster, &["deploy/web/tomcat"], With { owned: true, ..With::default() }, &switches).await;
     let owned = names(&owned);
     let has = |kind: &str| owned.iter().any(|name| name.starts_with(&format!("{kind}/web/tomcat-")));

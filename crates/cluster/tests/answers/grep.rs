@@ -17,10 +17,10 @@ use ketcd_testing::written::Written;
 
 use crate::fixture::{at_revision, capture, database, of_namespace, stored};
 
-const CONFIG: &str = "/registry/configmaps/shop/settings";
+const SETTINGS_KEY: &str = "/registry/configmaps/shop/settings";
 
 /// Objects with every place in which a text may be: of these, one matches in each.
-const EVERYWHERE: [Place; 4] = [Place::Names, Place::Values, Place::Keys, Place::Messages];
+const ALL_PLACES: [Place; 4] = [Place::Names, Place::Values, Place::Keys, Place::Messages];
 
 fn search(pattern: &str, places: &[Place]) -> Search {
     Search { pattern: Pattern::new(pattern, false, false).unwrap(), places: places.to_vec() }
@@ -118,7 +118,7 @@ async fn holds(name: &str, patterns: &[&str]) {
     let cluster = capture(name, keys(folder)).await;
     for members in [false, true] {
         let versions = plainly(&cluster, members).await;
-        let places = if members { &EVERYWHERE[..] } else { &Place::USUAL };
+        let places = if members { &ALL_PLACES[..] } else { &Place::USUAL };
         for pattern in patterns {
             let found = grep(&cluster, search(pattern, places), &[]).await;
             let wanted: BTreeSet<_> = versions
@@ -207,8 +207,8 @@ fn config(value: &str) -> String {
 #[tokio::test]
 async fn a_value_has_its_revisions_and_who_set_it() {
     let mut written = Written::of(&[("/registry/namespaces/shop", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}"#)]);
-    ["blue", "red", "red", "blue"].iter().for_each(|color| written.put(CONFIG, config(color)));
-    written.delete(CONFIG);
+    ["blue", "red", "red", "blue"].iter().for_each(|color| written.put(SETTINGS_KEY, config(color)));
+    written.delete(SETTINGS_KEY);
     written.put("/registry/configmaps/shop/other", config("red").replace("settings", "other"));
     let file = written.finish();
     let cluster = database(file.clone(), Options::default()).await;
@@ -249,7 +249,7 @@ async fn a_value_has_its_revisions_and_who_set_it() {
 
 #[tokio::test]
 async fn each_place_is_searched_where_it_is_asked_for() {
-    let cluster = stored(&[(CONFIG, &config("settings of colors"))], Options::default()).await;
+    let cluster = stored(&[(SETTINGS_KEY, &config("settings of colors"))], Options::default()).await;
     for (pattern, place, wanted) in [
         ("settings", Place::Names, "metadata.name"),
         ("settings", Place::Values, "data.color"),

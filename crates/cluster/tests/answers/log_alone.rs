@@ -55,7 +55,7 @@ async fn alive(cluster: &Cluster, revision: i64) -> BTreeMap<String, Value> {
     entries.iter().filter_map(|entry| Some((String::from_utf8(entry.key.to_vec()).unwrap(), object(entry)?))).collect()
 }
 
-/// Keys that no request writes, and those that were written past the API server.
+/// Keys that no request writes, and those that were written directly to etcd.
 fn is_of_requests(key: &str) -> bool {
     !["/registry/masterleases/", "/registry/ranges/", "/registry/peerserverleases/"].iter().any(|prefix| key.starts_with(prefix))
 }
@@ -343,7 +343,7 @@ fn a_log_without_bodies_says_what_it_holds_and_what_to_give_with_it() {
         })
         .collect();
     let Err(Error::Invalid { problem, .. }) = opened(lines(&refused), &Limits::default()).map(drop) else { panic!("it has a history") };
-    assert!(problem.contains("3 of them ask for changes, and all of these were refused"), "{problem}");
+    assert!(problem.contains("3 of them ask for changes, and the API server refused all of these"), "{problem}");
     let both = [&events[..3], &events[3..]].map(|events| temporary::file(lines(events)));
     let paths = both.each_ref().map(|file| file.path().to_str().unwrap().to_owned());
     let logs = AuditLogs::among(&paths, &Limits::default()).unwrap().logs;
@@ -378,8 +378,8 @@ fn objects_that_are_worked_out_count_against_the_limit() {
 /// With a look at each version of the object for each deletion, this would take hours.
 #[test]
 fn an_object_that_is_made_and_deleted_very_often_is_placed_in_one_pass() {
-    const TIMES: i64 = 20_000;
-    let events = (0..TIMES).flat_map(|number| {
+    const WRITE_REPETITIONS: i64 = 20_000;
+    let events = (0..WRITE_REPETITIONS).flat_map(|number| {
         let second = 2 * number;
         [
             event("a", "create", second, Some(10 + second), &config_map("a", "x")),

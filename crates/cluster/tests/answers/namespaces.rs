@@ -7,7 +7,7 @@ use ketcd_cluster::{Options, Selection};
 
 use crate::fixture::{end, open, path};
 
-/// The two sides of a comparison: a file, and the revision of it that is compared; the newest where there is none.
+/// The two sides of a comparison: a file, and the revision of it that is compared; the newest if there is none.
 type Sides<'a> = [(&'a str, Option<i64>); 2];
 
 /// The keys that differ between two sides, in one namespace or in all.

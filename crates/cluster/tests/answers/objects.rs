@@ -17,7 +17,7 @@ fn list(items: &[Value]) -> Value {
 }
 
 /// The kinds whose stories are held against their histories, each a file, as `kubectl get -A --show-managed-fields` would write them.
-const KINDS: [&str; 15] = [
+const STORY_KINDS: [&str; 15] = [
     "pods",
     "nodes",
     "deployments",
@@ -39,7 +39,7 @@ const KINDS: [&str; 15] = [
 async fn printed(name: &str, revision: i64) -> Cluster {
     let recorded = capture(name, Options { all_namespaces: true, ..at_revision(revision) }).await;
     let mut files = Vec::new();
-    for (place, kind) in KINDS.iter().enumerate() {
+    for (place, kind) in STORY_KINDS.iter().enumerate() {
         let mut objects = Vec::new();
         for address in recorded.address(kind).await.unwrap() {
             let range = KeyRange::prefix(address.key("/registry").0);
@@ -219,7 +219,7 @@ async fn objects_that_name_no_namespace_are_of_the_default_one() {
             ("/registry/namespaces/shop", Value::Null),
         ];
         assert_eq!(found, wanted.map(|(key, namespace)| (key.to_owned(), namespace)), "{text}");
-        let told = "3 objects name no namespace: shown in default, where kubectl apply puts it unless told otherwise";
+        let told = "3 objects name no namespace: shown in default, where kubectl apply puts it without -n";
         assert!(cluster.source.left_out().iter().any(|said| said.contains(told)), "{:?}", cluster.source.left_out());
         assert_eq!(cluster.subjects(&["cm".to_owned()]).await.unwrap().objects.len(), 3, "{text}");
     }

@@ -19,7 +19,7 @@ fn pair(id: &str) -> (Vec<u8>, Value) {
 }
 
 /// Key, what openshift/api wrote, address, and where it holds credentials.
-const OBJECTS: [(&str, &str, &str, &[&str]); 4] = [
+const OPENSHIFT_OBJECTS: [(&str, &str, &str, &[&str]); 4] = [
     ("routes/namespaceValue/nameValue", "route.openshift.io.v1.Route", "routes/namespaceValue/nameValue", &["/spec/tls/key"]),
     (
         "deploymentconfigs/namespaceValue/nameValue",
@@ -41,13 +41,13 @@ async fn objects_are_read_and_their_credentials_masked_unless_asked_for() {
     let mut written = Written::default();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
     written.put("/kubernetes.io/namespaces/default", namespace.to_string());
-    for (key, id, ..) in OBJECTS {
+    for (key, id, ..) in OPENSHIFT_OBJECTS {
         written.put(&format!("/openshift.io/{key}"), pair(id).0);
     }
     let file = written.finish();
     let cluster = async |show_secrets: bool| database(file.clone(), Options { show_secrets, ..Options::default() }).await;
     let (showing, masking) = (cluster(true).await, cluster(false).await);
-    for (_, id, address, secrets) in OBJECTS {
+    for (_, id, address, secrets) in OPENSHIFT_OBJECTS {
         let mut wanted = pair(id).1;
         let mut found = Vec::new();
         for cluster in [&showing, &masking] {

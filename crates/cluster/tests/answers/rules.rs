@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::fixture::{at, capture, cluster_of, database, stored};
 
-const NOW: &str = "2026-11-28T10:00:00Z";
+const NOW_TIME: &str = "2026-11-28T10:00:00Z";
 
-/// What is broken in a cluster of these objects, as kubectl prints them, at [`NOW`].
+/// What is broken in a cluster of these objects, as kubectl prints them, at [`NOW_TIME`].
 async fn triage(objects: &[Value]) -> Answer {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-    cluster_of(list.to_string(), at(NOW)).await.triage().await.unwrap()
+    cluster_of(list.to_string(), at(NOW_TIME)).await.triage().await.unwrap()
 }
 
 fn meta(namespace: &str, name: &str) -> Value {
@@ -542,7 +542,7 @@ async fn a_service_that_selects_no_pod_names_the_label_that_is_near() {
 async fn a_service_that_selects_no_pod_is_found_whatever_the_encoding() {
     let selector = json!({"spec": {"selector": {"app": "frnt"}}});
     let labels = json!({"metadata": {"labels": {"app": "front"}}});
-    let last = json!({"metadata": {"creationTimestamp": NOW}});
+    let last = json!({"metadata": {"creationTimestamp": NOW_TIME}});
     let objects = [
         ("services/specs/shop/front", object("v1", "Service", "shop", "front", &selector)),
         ("pods/shop/a", pod("a", "node1", &labels)),
@@ -744,7 +744,7 @@ async fn a_custom_owner_in_another_namespace_is_told_of_a_database() {
 
 #[tokio::test]
 async fn an_api_server_that_is_gone_is_told() {
-    const LEASE: &str = "/registry/leases/kube-node-lease/node1";
+    const LEASE_KEY: &str = "/registry/leases/kube-node-lease/node1";
     let renewed = |minute: u32, second: u32| {
         let spec = json!({"holderIdentity": "node1", "leaseDurationSeconds": 40, "renewTime": format!("2026-11-28T10:{minute:02}:{second:02}.000000Z")});
         object("coordination.k8s.io/v1", "Lease", "kube-node-lease", "node1", &json!({"spec": spec})).to_string()
@@ -759,7 +759,7 @@ async fn an_api_server_that_is_gone_is_told() {
     };
     let found = async |renewed_at: (u32, u32), addresses: &[&str]| {
         let mut written =
-            Written::of(&[("/registry/services/endpoints/default/kubernetes", &*subsets(addresses)), (LEASE, &*renewed(0, 0))]);
+            Written::of(&[("/registry/services/endpoints/default/kubernetes", &*subsets(addresses)), (LEASE_KEY, &*renewed(0, 0))]);
         for (key, (minute, second)) in [("/registry/masterleases/10.0.0.1", renewed_at), ("/registry/masterleases/10.0.0.2", (5, 0))] {
             let address = key.rsplit('/').next().unwrap();
             let name = format!("{address}-before");
@@ -768,7 +768,7 @@ async fn an_api_server_that_is_gone_is_told() {
             written.put(key, json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {}, "subsets": null}).to_string());
             let name = format!("{address}-after");
             written.put(&format!("/registry/configmaps/lab/{name}"), created(&name, minute, second + 1));
-            written.put(LEASE, renewed(minute, second + 1));
+            written.put(LEASE_KEY, renewed(minute, second + 1));
         }
         let answer = database(written.finish(), ketcd_cluster::Options::default()).await.triage().await.unwrap();
         let about = all(&answer).into_iter().filter(|(kind, ..)| *kind == TroubleKind::ApiServerGone).map(|(_, _, about)| about.join(" "));
@@ -879,7 +879,7 @@ async fn warnings_that_nothing_explains_come_last() {
 }
 
 /// The kinds of trouble that rules find.
-const RULES: [TroubleKind; 16] = [
+const RULE_KINDS: [TroubleKind; 16] = [
     TroubleKind::QuotaMiscounted,
     TroubleKind::VolumeHeld,
     TroubleKind::VolumeTaken,
@@ -901,26 +901,26 @@ const RULES: [TroubleKind; 16] = [
 /// Nobody serves metrics in the recorded stories, so their autoscalers cannot scale; nothing else is found.
 #[tokio::test]
 async fn recorded_clusters_have_nothing_that_is_not_so() {
-    const NONE: &[&str] = &[];
+    const NO_RULES: &[&str] = &[];
     let captures = [
         ("k120-story", &["tomcat"][..]),
         ("k136-story", &["tomcat", "wide"]),
         ("k137-story", &["idle", "tomcat", "wide"]),
-        ("k120-random", NONE),
-        ("k120-burst", NONE),
-        ("k131-burst", NONE),
-        ("k136-random", NONE),
-        ("k136-clock", NONE),
-        ("k136-restart", NONE),
-        ("k136-whatif", NONE),
-        ("k137-whatif", NONE),
-        ("matrix-1.24", NONE),
-        ("matrix-1.31", NONE),
+        ("k120-random", NO_RULES),
+        ("k120-burst", NO_RULES),
+        ("k131-burst", NO_RULES),
+        ("k136-random", NO_RULES),
+        ("k136-clock", NO_RULES),
+        ("k136-restart", NO_RULES),
+        ("k136-whatif", NO_RULES),
+        ("k137-whatif", NO_RULES),
+        ("matrix-1.24", NO_RULES),
+        ("matrix-1.31", NO_RULES),
     ];
     for (name, wanted) in captures {
         let answer = capture(name, ketcd_cluster::Options::default()).await.triage().await.unwrap();
         let mut found: Vec<_> =
-            all(&answer).into_iter().filter(|(kind, ..)| RULES.contains(kind)).map(|(kind, object, _)| (kind, object)).collect();
+            all(&answer).into_iter().filter(|(kind, ..)| RULE_KINDS.contains(kind)).map(|(kind, object, _)| (kind, object)).collect();
         found.sort();
         let wanted: Vec<_> =
             wanted.iter().map(|name| (TroubleKind::AutoscalerStuck, format!("horizontalpodautoscaler/web/{name}"))).collect();

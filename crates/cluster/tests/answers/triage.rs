@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{at, capture, cluster_of, database, of_namespace, stored};
 
-const K120: &str = "k120-story";
-const K136: &str = "k136-story";
+const K120_CAPTURE: &str = "k120-story";
+const K136_CAPTURE: &str = "k136-story";
 
 async fn triage_at(name: &str, moment: &str) -> Answer {
     capture(name, at(moment)).await.triage().await.unwrap()
@@ -30,9 +30,9 @@ fn address(subject: &Subject) -> String {
 
 /// A line of the operator's log (story.log), a moment soon after it, and the first finding then: the object that has it first, what it is, how many
 /// objects have it.
-const MOMENTS: &[(&str, &str, &str, &str, TroubleKind, usize)] = &[
+const STORY_MOMENTS: &[(&str, &str, &str, &str, TroubleKind, usize)] = &[
     (
-        K120,
+        K120_CAPTURE,
         "22:16:13.877Z taint: every node NoSchedule, pod lab/ubuntu-tainted waits",
         "22:16:16",
         "pod/lab/ubuntu-tainted",
@@ -40,34 +40,41 @@ const MOMENTS: &[(&str, &str, &str, &str, TroubleKind, usize)] = &[
         1,
     ),
     (
-        K120,
+        K120_CAPTURE,
         "22:16:25.546Z anti-affinity: spread-1..spread-5 on 4 nodes, the fifth waits",
         "22:16:30",
         "pod/lab/spread-5",
         TroubleKind::Unschedulable,
         1,
     ),
-    (K120, "22:16:43.969Z rollout: stuck on the host port", "22:16:50", "pod/web/tomcat-7f6f6db99b-sj7wj", TroubleKind::Unschedulable, 1),
     (
-        K120,
+        K120_CAPTURE,
+        "22:16:43.969Z rollout: stuck on the host port",
+        "22:16:50",
+        "pod/web/tomcat-7f6f6db99b-sj7wj",
+        TroubleKind::Unschedulable,
+        1,
+    ),
+    (
+        K120_CAPTURE,
         "22:17:02.957Z config: app-config changes under a running pod, crash loop",
         "22:17:30",
         "pod/web/crasher",
         TroubleKind::CrashLooping,
         1,
     ),
-    (K120, "22:17:03.318Z node failure: node2's kubelet stops", "22:17:50", "node/node2", TroubleKind::NodeSilent, 1),
+    (K120_CAPTURE, "22:17:03.318Z node failure: node2's kubelet stops", "22:17:50", "node/node2", TroubleKind::NodeSilent, 1),
     (
-        K120,
+        K120_CAPTURE,
         "22:17:45.983Z node failure: node2 is Unknown; waiting for the 300 s toleration",
         "22:22:55",
         "node/node2",
         TroubleKind::NodeSilent,
         1,
     ),
-    (K120, "22:23:11.088Z node failure: node2's kubelet returns", "22:24:00", "pod/web/crasher", TroubleKind::CrashLooping, 1),
+    (K120_CAPTURE, "22:23:11.088Z node failure: node2's kubelet returns", "22:24:00", "pod/web/crasher", TroubleKind::CrashLooping, 1),
     (
-        K136,
+        K136_CAPTURE,
         "00:14:22.366Z taint: every node NoSchedule, pod lab/ubuntu-tainted waits",
         "00:14:24",
         "pod/lab/ubuntu-tainted",
@@ -75,18 +82,25 @@ const MOMENTS: &[(&str, &str, &str, &str, TroubleKind, usize)] = &[
         1,
     ),
     (
-        K136,
+        K136_CAPTURE,
         "00:14:36.382Z anti-affinity: spread-1..spread-5 on 4 nodes, the fifth waits",
         "00:14:42",
         "pod/lab/spread-5",
         TroubleKind::Unschedulable,
         1,
     ),
-    (K136, "00:14:53.610Z rollout: stuck on the host port", "00:14:58", "pod/web/tomcat-647b88d788-vmnc5", TroubleKind::Unschedulable, 1),
-    (K136, "00:16:14.781Z burst: job web/burst, 12 like pods at once", "00:16:20", "job/web/burst", TroubleKind::Unschedulable, 6),
-    (K136, "00:16:24.196Z node failure: node2's kubelet stops", "00:17:12", "node/node2", TroubleKind::NodeSilent, 1),
     (
-        K136,
+        K136_CAPTURE,
+        "00:14:53.610Z rollout: stuck on the host port",
+        "00:14:58",
+        "pod/web/tomcat-647b88d788-vmnc5",
+        TroubleKind::Unschedulable,
+        1,
+    ),
+    (K136_CAPTURE, "00:16:14.781Z burst: job web/burst, 12 like pods at once", "00:16:20", "job/web/burst", TroubleKind::Unschedulable, 6),
+    (K136_CAPTURE, "00:16:24.196Z node failure: node2's kubelet stops", "00:17:12", "node/node2", TroubleKind::NodeSilent, 1),
+    (
+        K136_CAPTURE,
         "00:17:10.761Z node failure: node2 is Unknown; waiting for the 300 s toleration",
         "00:22:15",
         "node/node2",
@@ -97,7 +111,7 @@ const MOMENTS: &[(&str, &str, &str, &str, TroubleKind, usize)] = &[
 
 #[tokio::test]
 async fn the_true_trouble_is_the_first_finding() {
-    for (name, log, moment, subject, kind, count) in MOMENTS {
+    for (name, log, moment, subject, kind, count) in STORY_MOMENTS {
         let answer = triage_at(name, moment).await;
         let first = &answer.findings[0];
         // Several pods of one controller are told by it.
@@ -109,10 +123,10 @@ async fn the_true_trouble_is_the_first_finding() {
 #[tokio::test]
 async fn a_silent_node_is_silent_since_its_last_heartbeat() {
     for (name, moment, since) in [
-        (K120, "22:17:50", "2026-11-20T22:17:03"),
-        (K120, "22:22:55", "2026-11-20T22:17:03"),
-        (K136, "00:17:12", "2026-11-21T00:16:19"),
-        (K136, "00:22:15", "2026-11-21T00:16:19"),
+        (K120_CAPTURE, "22:17:50", "2026-11-20T22:17:03"),
+        (K120_CAPTURE, "22:22:55", "2026-11-20T22:17:03"),
+        (K136_CAPTURE, "00:17:12", "2026-11-21T00:16:19"),
+        (K136_CAPTURE, "00:22:15", "2026-11-21T00:16:19"),
     ] {
         let answer = triage_at(name, moment).await;
         assert!(answer.findings[0].since().unwrap().to_string().starts_with(since), "{moment}: {:?}", answer.findings[0]);
@@ -122,7 +136,14 @@ async fn a_silent_node_is_silent_since_its_last_heartbeat() {
 #[tokio::test]
 async fn a_healthy_cluster_has_no_finding() {
     // Before the first pod, between two stories, and while a node is cordoned, which is nobody's trouble.
-    let moments = [(K120, "22:16:19"), (K120, "22:16:21"), (K120, "22:16:24"), (K136, "00:14:21"), (K136, "00:14:30"), (K136, "00:14:33")];
+    let moments = [
+        (K120_CAPTURE, "22:16:19"),
+        (K120_CAPTURE, "22:16:21"),
+        (K120_CAPTURE, "22:16:24"),
+        (K136_CAPTURE, "00:14:21"),
+        (K136_CAPTURE, "00:14:30"),
+        (K136_CAPTURE, "00:14:33"),
+    ];
     for (name, moment) in moments {
         let answer = triage_at(name, moment).await;
         assert_eq!((answer.findings, answer.counts.nodes, answer.absence, answer.not_decoded), (vec![], 4, None, 0), "{moment}");
@@ -140,7 +161,7 @@ fn names(finding: &Finding) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_node_is_the_cause_of_what_followed() {
-    let found = triage_at(K120, "22:22:55").await.findings;
+    let found = triage_at(K120_CAPTURE, "22:22:55").await.findings;
     let node = &found[0];
     assert_eq!((node.trouble.kind, names(node), node.pods), (TroubleKind::NodeSilent, vec!["node2"], 3));
     // story.log: the kubelet stops at 22:17:03.318; its last renewal came a little before.
@@ -160,7 +181,7 @@ async fn the_node_is_the_cause_of_what_followed() {
 #[tokio::test]
 async fn claims_and_the_pods_that_wait_for_them_are_one() {
     let options = Options { namespace: Some("web".to_owned()), ..at("00:22:15") };
-    let found = capture(K136, options).await.triage().await.unwrap().findings;
+    let found = capture(K136_CAPTURE, options).await.triage().await.unwrap().findings;
     let claims = find(&found, TroubleKind::ClaimPending);
     assert_eq!(claims.subjects.len(), 2);
     // The scheduler has chosen node1 since it refused them: what it said then is over.
@@ -175,11 +196,11 @@ async fn claims_and_the_pods_that_wait_for_them_are_one() {
 /// What somebody changed is read without decoding writes of status; it is what decoding all of them gives.
 #[tokio::test]
 async fn writes_of_status_are_passed_over_and_nothing_else_is() {
-    const OFTEN: [&str; 8] =
+    const STATUS_KINDS: [&str; 8] =
         ["minions", "namespaces", "persistentvolumeclaims", "resourcequotas", "deployments", "statefulsets", "daemonsets", "jobs"];
-    let is_of_these = |key: &[u8]| OFTEN.iter().any(|path| key.starts_with(format!("/registry/{path}/").as_bytes()));
+    let is_of_these = |key: &[u8]| STATUS_KINDS.iter().any(|path| key.starts_with(format!("/registry/{path}/").as_bytes()));
     let (mut changed_fields, mut all, mut made) = (0, 0, 0);
-    for name in [K120, "k136-cbor"] {
+    for name in [K120_CAPTURE, "k136-cbor"] {
         let cluster = capture(name, Options::default()).await;
         let (newest, now) = (cluster.revision().await.unwrap(), cluster.known_moment().await.unwrap());
         let found = changed(&cluster, newest, now, &[]).await.unwrap();
@@ -205,7 +226,7 @@ async fn writes_of_status_are_passed_over_and_nothing_else_is() {
 
 #[tokio::test]
 async fn who_changed_what_before() {
-    let found = triage_at(K120, "22:17:30").await.changed.changes;
+    let found = triage_at(K120_CAPTURE, "22:17:30").await.changed.changes;
     let created = |kind: &str, name: &str, by: &str| {
         found.iter().any(|change| {
             let subject = Subject::of(change.change.object().unwrap());
@@ -242,7 +263,7 @@ async fn who_changed_what_before() {
 
 #[tokio::test]
 async fn what_etcd_was_written() {
-    let writes = triage_at(K120, "22:22:55").await.storage.writes.unwrap();
+    let writes = triage_at(K120_CAPTURE, "22:22:55").await.storage.writes.unwrap();
     assert_eq!(writes.by_resource.iter().take(2).map(|(resource, _)| &**resource).collect::<Vec<_>>(), ["leases", "events"]);
     assert_eq!(writes.changes, writes.by_resource.iter().map(|(_, part)| part.changes).sum::<u64>());
 }
@@ -260,10 +281,11 @@ async fn objects_without_a_history_are_looked_at_too() {
     assert_eq!(answer.changed.windows, []);
 }
 
-const NAMESPACE: (&str, &str) = ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);
-const EVENT: (&str, &str) =
+const DEFAULT_NAMESPACE: (&str, &str) =
+    ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);
+const SAMPLE_EVENT: (&str, &str) =
     ("/registry/events/web/a.1", r#"{"apiVersion":"v1","kind":"Event","metadata":{"name":"a.1","namespace":"web"},"reason":"Pulled"}"#);
-const COMPACTION: (&str, &str) = ("compact_rev_key", "17");
+const COMPACTION_ROW: (&str, &str) = ("compact_rev_key", "17");
 
 /// Why there is nothing to look at in an etcd of these keys.
 async fn absence_in(values: &[(&str, &str)], options: Options) -> Option<Absence> {
@@ -276,21 +298,21 @@ async fn where_there_is_nothing_to_look_at_the_reason_is_named() {
     let below = |prefix: &str| Options { prefix: Some(prefix.to_owned()), ..Options::default() };
     let foreign = |begin: &str| Absence::Foreign { prefix: usual(), begin: vec![begin.to_owned()] };
     let config = ("/registry/configmaps/web/a", r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"web"}}"#);
-    let of_kube = ("/kube/namespaces/default", NAMESPACE.1);
+    let of_kube = ("/kube/namespaces/default", DEFAULT_NAMESPACE.1);
     let other = |prefix: &str, cluster: &str| Absence::OtherPrefix { prefix: prefix.to_owned(), cluster: cluster.to_owned() };
     let cases: Vec<(&[(&str, &str)], Options, Absence)> = vec![
         (&[], Options::default(), Absence::Empty),
-        (&[COMPACTION], Options::default(), foreign("compact_rev_key")),
-        (slice::from_ref(&EVENT), Options::default(), Absence::OnlyEvents { prefix: usual() }),
-        (&[EVENT, COMPACTION], Options::default(), Absence::OnlyEvents { prefix: usual() }),
+        (&[COMPACTION_ROW], Options::default(), foreign("compact_rev_key")),
+        (slice::from_ref(&SAMPLE_EVENT), Options::default(), Absence::OnlyEvents { prefix: usual() }),
+        (&[SAMPLE_EVENT, COMPACTION_ROW], Options::default(), Absence::OnlyEvents { prefix: usual() }),
         (slice::from_ref(&config), Options::default(), Absence::OtherKinds { prefix: usual(), kinds: vec!["configmaps".to_owned()] }),
-        (&[NAMESPACE], below("/wrong"), other("/wrong", "/registry")),
+        (&[DEFAULT_NAMESPACE], below("/wrong"), other("/wrong", "/registry")),
         (slice::from_ref(&of_kube), below("/registry"), other("/registry", "/kube")),
         (&[("/calico/v1/host", "1"), ("/calico/ipam/v2/a", "{}")], Options::default(), foreign("/calico/")),
         (&[("by-dev/meta/session/id", "360")], Options::default(), foreign("by-dev/")),
         (&[("/registry/dubbo/a", "x")], Options::default(), foreign("/registry/")),
         (&[("\u{1b}[31m/a", "x")], Options::default(), foreign("\u{1b}[31m/")),
-        (&[NAMESPACE], of_namespace("wbe"), Absence::Namespace("wbe".to_owned())),
+        (&[DEFAULT_NAMESPACE], of_namespace("wbe"), Absence::Namespace("wbe".to_owned())),
     ];
     for (values, options, wanted) in cases {
         assert_eq!(absence_in(values, options).await, Some(wanted), "{values:?}");
@@ -299,7 +321,7 @@ async fn where_there_is_nothing_to_look_at_the_reason_is_named() {
 
 #[tokio::test]
 async fn a_cluster_without_nodes_is_one_all_the_same() {
-    let answer = stored(&[NAMESPACE, COMPACTION], Options::default()).await.triage().await.unwrap();
+    let answer = stored(&[DEFAULT_NAMESPACE, COMPACTION_ROW], Options::default()).await.triage().await.unwrap();
     assert_eq!((answer.findings, answer.absence, answer.not_decoded), (vec![], None, 0));
     assert_eq!((answer.counts.nodes, answer.counts.pods, answer.counts.workloads), (0, 0, 0));
 }
@@ -309,7 +331,7 @@ async fn what_could_not_be_decoded_is_counted() {
     let broken = ("/registry/minions/n1", r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"#);
     // As the command does: what is shown looks the same in every release.
     let any = || Options { release: ReleaseChoice::Any, ..Options::default() };
-    let cases = [(capture("k136-encrypted", any()).await, 13), (stored(&[broken, NAMESPACE], any()).await, 1)];
+    let cases = [(capture("k136-encrypted", any()).await, 13), (stored(&[broken, DEFAULT_NAMESPACE], any()).await, 1)];
     for (cluster, count) in cases {
         let answer = cluster.triage().await.unwrap();
         assert_eq!((answer.not_decoded, answer.absence), (count, None));
@@ -318,7 +340,7 @@ async fn what_could_not_be_decoded_is_counted() {
 
 #[tokio::test]
 async fn a_lease_that_was_given_back_is_told_as_that() {
-    let answer = capture(K136, Options::default()).await.triage().await.unwrap();
+    let answer = capture(K136_CAPTURE, Options::default()).await.triage().await.unwrap();
     let place = answer.findings.iter().position(|finding| finding.trouble.kind == TroubleKind::LeaseReleased).unwrap();
     let released = &answer.findings[place];
     assert_eq!(names(released), ["kube-scheduler"]);
@@ -329,12 +351,12 @@ async fn a_lease_that_was_given_back_is_told_as_that() {
 
 #[tokio::test]
 async fn a_silent_node_says_when_that_was_noticed() {
-    let answer = triage_at(K136, "00:22:15").await;
+    let answer = triage_at(K136_CAPTURE, "00:22:15").await;
     let node = &find(&answer.findings, TroubleKind::NodeSilent).trouble;
     let later = node.counts_from.unwrap().duration_since(node.since.unwrap()).as_secs_f64();
     assert_eq!((later.round(), node.message.as_deref()), (51.0, Some("Kubelet stopped posting node status.")));
     // Before the control plane notices, the lease shows it.
-    let answer = triage_at(K136, "00:17:08").await;
+    let answer = triage_at(K136_CAPTURE, "00:17:08").await;
     let node = &find(&answer.findings, TroubleKind::NodeSilent).trouble;
     assert_eq!((node.counts_from.filter(|noticed| Some(*noticed) > node.since), node.message.as_deref().unwrap_or_default()), (None, ""));
 }
@@ -355,7 +377,7 @@ async fn a_finding_has_the_changes_that_explain_it() {
         let place = answer.findings.iter().position(|finding| names(finding)[0].starts_with(name)).unwrap();
         explained(answer, place)
     };
-    for (name, pod) in [(K120, "tomcat-7f6f6db99b-sj7wj"), (K136, "tomcat-647b88d788-vmnc5")] {
+    for (name, pod) in [(K120_CAPTURE, "tomcat-7f6f6db99b-sj7wj"), (K136_CAPTURE, "tomcat-647b88d788-vmnc5")] {
         let answer = capture(name, Options::default()).await.triage().await.unwrap();
         // story.log: "node3 loses its label, then tomcat:10".
         assert_eq!(of(&answer, pod), ["node/node3 Node kubectl-label", "deployment/web/tomcat Owner kubectl-set"]);
@@ -373,14 +395,14 @@ async fn a_finding_has_the_changes_that_explain_it() {
         }
     }
     // A taint that was taken off again before explains nothing; one that is there does.
-    let answer = triage_at(K136, "00:14:24").await;
+    let answer = triage_at(K136_CAPTURE, "00:14:24").await;
     let causes = explained(&answer, 0);
     assert!(causes.len() == 4 && causes.iter().all(|cause| cause.ends_with("Node kubectl-taint")), "{causes:?}");
 }
 
 #[tokio::test]
 async fn an_unfinished_rollout_is_a_finding_and_begins_when_timeline_says() {
-    for (name, begun) in [(K120, "2026-11-20T22:16:44"), (K136, "2026-11-21T00:14:54")] {
+    for (name, begun) in [(K120_CAPTURE, "2026-11-20T22:16:44"), (K136_CAPTURE, "2026-11-21T00:14:54")] {
         let cluster = capture(name, Options::default()).await;
         let answer = cluster.triage().await.unwrap();
         let rollout = answer
@@ -399,13 +421,13 @@ async fn an_unfinished_rollout_is_a_finding_and_begins_when_timeline_says() {
         assert!(rollout.since().unwrap().to_string().starts_with(begun), "{rollout:?}");
     }
     // One that goes on is nobody's trouble.
-    let found = triage_at(K136, "00:14:48").await.findings;
+    let found = triage_at(K136_CAPTURE, "00:14:48").await.findings;
     assert!(!format!("{found:?}").contains("RolloutUnfinished"), "{found:?}");
 }
 
 #[tokio::test]
 async fn a_node_dies_once() {
-    for (name, moment) in [(K120, "22:22:55"), (K136, "00:22:15")] {
+    for (name, moment) in [(K120_CAPTURE, "22:22:55"), (K136_CAPTURE, "00:22:15")] {
         let answer = triage_at(name, moment).await;
         let node = find(&answer.findings, TroubleKind::NodeSilent);
         let cluster = capture(name, Options::default()).await;
@@ -419,7 +441,7 @@ async fn a_node_dies_once() {
 /// All that somebody changed is in the timeline of the same time.
 #[tokio::test]
 async fn a_timeline_around_a_moment_has_every_intervention() {
-    for name in [K120, K136] {
+    for name in [K120_CAPTURE, K136_CAPTURE] {
         let cluster = capture(name, Options::default()).await;
         let answer = cluster.triage().await.unwrap();
         let asked = cluster.asked(&[], true).await.unwrap();
@@ -452,7 +474,13 @@ fn is_own(kind: TroubleKind) -> bool {
 #[tokio::test]
 async fn no_finding_says_of_an_object_what_its_own_data_does_not() {
     let ends = ["k120-burst", "k131-burst", "k136-burst", "k137-burst", "k136-random", "k137-whatif"];
-    let moments = [(K120, "22:16:50"), (K120, "22:22:55"), (K136, "00:16:20"), (K136, "00:17:12"), (K136, "00:22:15")];
+    let moments = [
+        (K120_CAPTURE, "22:16:50"),
+        (K120_CAPTURE, "22:22:55"),
+        (K136_CAPTURE, "00:16:20"),
+        (K136_CAPTURE, "00:17:12"),
+        (K136_CAPTURE, "00:22:15"),
+    ];
     let ends = ends.map(|name| (name, Options::default()));
     let mut objects = 0;
     for (name, options) in ends.into_iter().chain(moments.map(|(name, moment)| (name, at(moment)))) {
@@ -676,7 +704,7 @@ async fn leases_that_are_renewed_show_when_objects_were_printed() {
 
 #[tokio::test]
 async fn that_none_of_the_objects_asked_for_is_there_is_no_health() {
-    let cluster = capture(K120, Options::default()).await;
+    let cluster = capture(K120_CAPTURE, Options::default()).await;
     let of = async |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let answer = cluster.triage_of(&words).await.unwrap();
@@ -688,7 +716,7 @@ async fn that_none_of_the_objects_asked_for_is_there_is_no_health() {
     assert_eq!(of(&["horizontalpodautoscalers"]).await, (none, 0, 0));
     assert_eq!(of(&["pod/web/nosuch", "node/node1"]).await, (None, 1, 0));
     assert_eq!(of(&["node/node1"]).await, (None, 0, 0));
-    let elsewhere = capture(K120, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
+    let elsewhere = capture(K120_CAPTURE, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
     let answer = elsewhere.triage_of(&["deploy".to_owned()]).await.unwrap();
     assert_eq!(answer.absence, Some(Absence::Objects(Some("default".to_owned()))));
 }

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::identity::{Actor, CONTROLLERS, scheduler_of};
+use super::identity::{Actor, CONTROLLER_MANAGER, scheduler_of};
 use ketcd_kube::{Object, condition};
 
 /// Finalizers that controllers of Kubernetes itself take off.
@@ -33,7 +33,7 @@ pub(super) fn removed(earlier: Option<&Object>, last: &Value) -> [Option<Actor>;
     if has_finalizers(last) {
         let mut finalizers = last["metadata"]["finalizers"].as_array().into_iter().flatten();
         let are_known = finalizers.all(|name| name.as_str().is_some_and(|name| OF_CONTROLLERS.contains(&name)));
-        return [are_known.then(|| Actor::inferred(CONTROLLERS)), None];
+        return [are_known.then(|| Actor::inferred(CONTROLLER_MANAGER)), None];
     }
     match earlier.filter(|earlier| is_over(last) && !is_over(earlier)) {
         Some(earlier) => [asked(earlier, last), forced(earlier, last)],
@@ -72,7 +72,7 @@ pub(super) fn disruptor(marked: &Value, pod: &Value) -> Option<Actor> {
     match marked["reason"].as_str()? {
         "EvictionByEvictionAPI" => Some(Actor::inferred("kube-apiserver")),
         "PreemptionByScheduler" => Some(Actor::inferred(scheduler_of(pod))),
-        "DeletionByTaintManager" | "DeletionByPodGC" | "DeletionByDeviceTaintManager" => Some(Actor::inferred(CONTROLLERS)),
+        "DeletionByTaintManager" | "DeletionByPodGC" | "DeletionByDeviceTaintManager" => Some(Actor::inferred(CONTROLLER_MANAGER)),
         "TerminationByKubelet" => Some(Actor::inferred("kubelet")),
         _ => None,
     }

@@ -64,11 +64,11 @@ impl fmt::Display for Actor {
 }
 
 /// The component that runs the controllers of Kubernetes itself.
-pub(crate) const CONTROLLERS: &str = "kube-controller-manager";
+pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// The scheduler of pods that name no other.
-pub(super) const SCHEDULER: &str = "kube-scheduler";
+pub(super) const DEFAULT_SCHEDULER: &str = "kube-scheduler";
 
 /// The program behind `spec.schedulerName`: the default one is kube-scheduler, others go by their own names.
 pub(super) fn scheduler_of(pod: &Value) -> &str {
-    pod["spec"]["schedulerName"].as_str().filter(|name| *name != "default-scheduler").unwrap_or(SCHEDULER)
+    pod["spec"]["schedulerName"].as_str().filter(|name| *name != "default-scheduler").unwrap_or(DEFAULT_SCHEDULER)
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ending;
-use super::identity::{Actor, CONTROLLERS, scheduler_of};
+use super::identity::{Actor, CONTROLLER_MANAGER, scheduler_of};
 use ketcd_kube::{Object, condition};
 
 /// Who created the object.
@@ -12,13 +12,13 @@ pub(super) fn creation(object: &Value) -> Option<Actor> {
     if [("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")]
         .contains(&(object["kind"].as_str()?, object["metadata"]["name"].as_str()?))
     {
-        return Some(Actor::inferred(CONTROLLERS));
+        return Some(Actor::inferred(CONTROLLER_MANAGER));
     }
     let owner = object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)?;
     match owner["kind"].as_str()? {
         "Node" => Some(Actor::inferred("kubelet").on(owner["name"].as_str())),
         "ReplicaSet" | "ReplicationController" | "Deployment" | "StatefulSet" | "DaemonSet" | "Job" | "CronJob" => {
-            Some(Actor::inferred(CONTROLLERS))
+            Some(Actor::inferred(CONTROLLER_MANAGER))
         }
         _ => None,
     }
@@ -30,7 +30,7 @@ pub(super) fn deletion(object: &Value, earlier: Option<&Object>) -> [Option<Acto
         "Pod" => ending::removed(earlier, object),
         "Event" => [Some(Actor::inferred("etcd lease")), None],
         // The writer who removes the last finalizer deletes the namespace. With none in metadata, that is the namespace controller.
-        "Namespace" if !ending::has_finalizers(object) => [Some(Actor::inferred(CONTROLLERS)), None],
+        "Namespace" if !ending::has_finalizers(object) => [Some(Actor::inferred(CONTROLLER_MANAGER)), None],
         _ => [None, None],
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn update(before: &Value, after: &Value) -> Option<Actor> {
                 object["status"]["conditions"].as_array().into_iter().flatten().map(|c| c["lastHeartbeatTime"].clone()).collect::<Vec<_>>()
             };
             if before["spec"]["taints"] != after["spec"]["taints"] {
-                return by_condition(before, after).then(|| Actor::inferred(CONTROLLERS));
+                return by_condition(before, after).then(|| Actor::inferred(CONTROLLER_MANAGER));
             }
             (beat(before) != beat(after)).then(|| Actor::inferred("kubelet").on(after["metadata"]["name"].as_str()))
         }
@@ -63,24 +63,24 @@ pub(super) fn update(before: &Value, after: &Value) -> Option<Actor> {
         | "HorizontalPodAutoscaler"
             if before["status"] != after["status"] && before["spec"] == after["spec"] || numbered(before, after) =>
         {
-            Some(Actor::inferred(CONTROLLERS))
+            Some(Actor::inferred(CONTROLLER_MANAGER))
         }
-        "Endpoints" | "EndpointSlice" | "PersistentVolume" | "PersistentVolumeClaim" => Some(Actor::inferred(CONTROLLERS)),
+        "Endpoints" | "EndpointSlice" | "PersistentVolume" | "PersistentVolumeClaim" => Some(Actor::inferred(CONTROLLER_MANAGER)),
         _ => None,
     }
 }
 
 /// Whether only the annotations of the deployment controller changed.
 fn numbered(before: &Value, after: &Value) -> bool {
-    const REVISION: &str = "deployment.kubernetes.io/revision";
-    let annotation = |object: &Value| object["metadata"]["annotations"][REVISION].clone();
+    const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
+    let annotation = |object: &Value| object["metadata"]["annotations"][REVISION_ANNOTATION].clone();
     after["kind"] == "Deployment" && before["spec"] == after["spec"] && annotation(before) != annotation(after)
 }
 
 /// Whether all taints that came or went are those that the node lifecycle controller keeps in step with conditions and cordons
 /// (k8s.io/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go).
 fn by_condition(before: &Value, after: &Value) -> bool {
-    const KEPT: [&str; 7] =
+    const KEPT_CONDITIONS: [&str; 7] =
         ["not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure", "network-unavailable", "unschedulable"];
     let taints = |node: &'_ Value| node["spec"]["taints"].as_array().cloned().unwrap_or_default();
     let (old, new) = (taints(before), taints(after));
@@ -90,7 +90,7 @@ fn by_condition(before: &Value, after: &Value) -> bool {
     };
     let turned = [turned(&old, &new), turned(&new, &old)].concat();
     let kept = |taint: &Value| {
-        taint["key"].as_str().and_then(|key| key.strip_prefix("node.kubernetes.io/")).is_some_and(|key| KEPT.contains(&key))
+        taint["key"].as_str().and_then(|key| key.strip_prefix("node.kubernetes.io/")).is_some_and(|key| KEPT_CONDITIONS.contains(&key))
     };
     !turned.is_empty() && turned.iter().all(kept)
 }
@@ -122,5 +122,5 @@ fn pod_update(before: &Value, after: &Value) -> Option<Actor> {
     }
     let ready_only = condition(before, "Ready") != condition(after, "Ready")
         && condition(before, "ContainersReady") == condition(after, "ContainersReady");
-    Some(Actor::inferred(if ready_only { CONTROLLERS } else { "kubelet" }))
+    Some(Actor::inferred(if ready_only { CONTROLLER_MANAGER } else { "kubelet" }))
 }

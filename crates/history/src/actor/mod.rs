@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::change::{Change, ChangeKind, ObjectVersion};
 use super::clock::Clock;
-pub(super) use identity::CONTROLLERS;
-use identity::SCHEDULER;
+pub(super) use identity::CONTROLLER_MANAGER;
+use identity::DEFAULT_SCHEDULER;
 pub use identity::{Actor, ActorFrom};
 pub(super) use read_fields::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
 pub(super) use writers::stamp;
@@ -30,7 +30,7 @@ pub(super) fn actor_by(change: &Change, clock: &Clock) -> Option<Actor> {
         match (&*actor.name, &actor.on) {
             // A node's heartbeat is itself a sign of life.
             ("kubelet", Some(node)) => is_heartbeat || !leases.lacks_kubelet(node, change.revision, clock),
-            (CONTROLLERS | SCHEDULER, _) => !leases.lacks_leader(&actor.name, change.revision, clock),
+            (CONTROLLER_MANAGER | DEFAULT_SCHEDULER, _) => !leases.lacks_leader(&actor.name, change.revision, clock),
             _ => true,
         }
     })

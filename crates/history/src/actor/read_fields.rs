@@ -43,8 +43,8 @@ const BESIDE_MANAGERS: [&str; 14] = [
 
 /// Whether a pod's grace changed: then its containers, which may be the same in both versions, show who wrote `after` over `before`.
 pub(crate) fn reads_containers(before: &Value, after: &Value) -> bool {
-    const GRACE: &str = "deletionGracePeriodSeconds";
-    after["kind"] == "Pod" && before["metadata"][GRACE] != after["metadata"][GRACE]
+    const GRACE_PERIOD_FIELD: &str = "deletionGracePeriodSeconds";
+    after["kind"] == "Pod" && before["metadata"][GRACE_PERIOD_FIELD] != after["metadata"][GRACE_PERIOD_FIELD]
 }
 
 /// Whether the sets of fields in managedFields may show who wrote `after` over `before`.

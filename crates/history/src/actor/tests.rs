@@ -197,7 +197,7 @@ fn nobody_writes_whose_lease_has_run_out() {
         change.revision = Revision(revision);
         actor_by(&change, &clock(leases)).map(|actor| actor.name)
     };
-    let controllers = Some(CONTROLLERS.to_owned());
+    let controllers = Some(CONTROLLER_MANAGER.to_owned());
     assert_eq!(numbered(110, leases(&[leader(100, 7, "a")], 2_000)), controllers);
     assert_eq!(numbered(130, leases(&[leader(100, 7, "a"), leader(132, 8, "b")], 2_000)), None);
     // Given back, nobody leads at once.

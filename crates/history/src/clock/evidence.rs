@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::stamp::{Micros, SECOND, SERVER, Stamp, StampKind, WriterId};
+use super::stamp::{API_SERVER_WRITER, MICROS_PER_SECOND, Micros, Stamp, StampKind, WriterId};
 use super::{Clock, build};
 use ketcd_kube::FieldSet;
 use ketcd_store::{Arrival, Revision};
@@ -44,9 +44,9 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
 });
 
 /// How much later than the API server's own stamp a write may be committed; measured 3 ms at most on a quiet cluster.
-const SERVER_LAG: Micros = SECOND / 20;
+const SERVER_LAG: Micros = MICROS_PER_SECOND / 20;
 /// How much later than a client's stamp its write may be committed; measured 15 ms at the 99th percentile, 240 ms at most.
-const CLIENT_LAG: Micros = SECOND * 3 / 10;
+const CLIENT_LAG: Micros = MICROS_PER_SECOND * 3 / 10;
 
 /// The newest stamps already seen in a key, so that only new ones count.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,13 @@ impl StampCollector {
     /// Takes note that `key` was created by the change of this revision at this time, which later versions still say.
     pub fn observe_creation(&mut self, revision: Revision, created: Timestamp) {
         let kind = StampKind::Now { lag: SERVER_LAG };
-        self.stamps.push(Stamp { revision: revision.0, at: created.as_microsecond(), unit: SECOND, writer: SERVER, kind });
+        self.stamps.push(Stamp {
+            revision: revision.0,
+            at: created.as_microsecond(),
+            unit: MICROS_PER_SECOND,
+            writer: API_SERVER_WRITER,
+            kind,
+        });
     }
 
     /// Takes note of when revisions arrived at a recorder: they were committed before, and not longer before than it says. In any order.
@@ -155,7 +161,7 @@ impl StampCollector {
         let binding = bound && !seen.bound && !created && fresh;
         let binding = binding.then(|| condition_time(object, "PodScheduled", "lastTransitionTime")).flatten();
         let deleting = micros(&metadata["deletionTimestamp"]);
-        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0).checked_mul(SECOND);
+        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0).checked_mul(MICROS_PER_SECOND);
         let asked = deleting.filter(|_| !seen.deleting).zip(grace).and_then(|(at, grace)| at.checked_sub(grace));
         let newest = managed.chain(born).chain(binding).chain(asked).max();
         (seen.bound, seen.deleting) = (bound, deleting.is_some());
@@ -167,7 +173,7 @@ impl StampCollector {
                 return;
             }
             self.newest = self.newest.max(at);
-            self.stamps.push(Stamp { revision, at, unit: SECOND, writer: SERVER, kind });
+            self.stamps.push(Stamp { revision, at, unit: MICROS_PER_SECOND, writer: API_SERVER_WRITER, kind });
         }
     }
 
@@ -194,7 +200,7 @@ impl StampCollector {
         seen.controller = found;
         let kind = if has_before { StampKind::Begun { lag: CLIENT_LAG } } else { StampKind::Past };
         let writer = self.controllers.unwrap_or_else(|| self.writer("kube-controller-manager".to_owned()));
-        self.stamps.push(Stamp { revision, at: found.0, unit: SECOND, writer, kind });
+        self.stamps.push(Stamp { revision, at: found.0, unit: MICROS_PER_SECOND, writer, kind });
     }
 
     fn writer(&mut self, name: String) -> WriterId {
@@ -215,19 +221,24 @@ struct ClientStamp {
     writer: String,
 }
 
-const PROMPT: StampKind = StampKind::Now { lag: CLIENT_LAG };
+const PROMPT_STAMP: StampKind = StampKind::Now { lag: CLIENT_LAG };
 
 fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
     match object["kind"].as_str()? {
         "Lease" => {
             let at = micros(&object["spec"]["renewTime"])?;
-            Some(ClientStamp { at, unit: 0, kind: PROMPT, writer: lease_holder(object)? })
+            Some(ClientStamp { at, unit: 0, kind: PROMPT_STAMP, writer: lease_holder(object)? })
         }
         "Event" => event_stamp(object, created),
         "Node" => {
             let heartbeats =
                 object["status"]["conditions"].as_array()?.iter().filter_map(|condition| micros(&condition["lastHeartbeatTime"]));
-            Some(ClientStamp { at: heartbeats.max()?, unit: SECOND, kind: PROMPT, writer: node(object["metadata"]["name"].as_str()?) })
+            Some(ClientStamp {
+                at: heartbeats.max()?,
+                unit: MICROS_PER_SECOND,
+                kind: PROMPT_STAMP,
+                writer: node(object["metadata"]["name"].as_str()?),
+            })
         }
         "Pod" => {
             let status = &object["status"];
@@ -237,7 +248,7 @@ fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
                 [&state["running"]["startedAt"], &state["terminated"]["startedAt"], &state["terminated"]["finishedAt"]]
             });
             let at = times.chain([&status["startTime"]]).filter_map(micros).max()?;
-            Some(ClientStamp { at, unit: SECOND, kind: StampKind::Past, writer: node(object["spec"]["nodeName"].as_str()?) })
+            Some(ClientStamp { at, unit: MICROS_PER_SECOND, kind: StampKind::Past, writer: node(object["spec"]["nodeName"].as_str()?) })
         }
         "Endpoints" | "ConfigMap" => leader_annotation(object),
         _ => None,
@@ -255,7 +266,7 @@ const CONTROLLER_TAINTS: [&str; 7] = [
     "node.kubernetes.io/network-unavailable",
 ];
 /// Why it sets a node's conditions to `Unknown`.
-const SILENT: [&str; 2] = ["NodeStatusUnknown", "NodeStatusNeverUpdated"];
+const SILENCE_REASONS: [&str; 2] = ["NodeStatusUnknown", "NodeStatusNeverUpdated"];
 
 /// The newest time that the node lifecycle controller set in a node, and how many say it: a further one in the same second is a further write.
 ///
@@ -264,7 +275,7 @@ const SILENT: [&str; 2] = ["NodeStatusUnknown", "NodeStatusNeverUpdated"];
 /// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `tryUpdateNodeHealth`). Both are stored as whole seconds.
 fn controller_time(node: &Value) -> Option<(Micros, usize)> {
     let taints = list(&node["spec"]["taints"]).filter(|taint| is_among(&taint["key"], &CONTROLLER_TAINTS));
-    let conditions = list(&node["status"]["conditions"]).filter(|condition| is_among(&condition["reason"], &SILENT));
+    let conditions = list(&node["status"]["conditions"]).filter(|condition| is_among(&condition["reason"], &SILENCE_REASONS));
     let set = taints.map(|taint| &taint["timeAdded"]).chain(conditions.map(|condition| &condition["lastTransitionTime"]));
     let times: Vec<Micros> = set.filter_map(micros).collect();
     let newest = times.iter().copied().max()?;
@@ -293,7 +304,7 @@ fn event_stamp(event: &Value, created: bool) -> Option<ClientStamp> {
         (Some(host), Some("kubelet" | "kube-proxy")) if !host.is_empty() => node(host),
         (_, component) => format!("{} (Events)", component.unwrap_or("unknown")),
     };
-    Some(ClientStamp { at, unit: SECOND, kind: StampKind::Past, writer })
+    Some(ClientStamp { at, unit: MICROS_PER_SECOND, kind: StampKind::Past, writer })
 }
 
 /// Up to 1.19 leaders renewed a lock in an annotation of an Endpoints or ConfigMap.
@@ -302,7 +313,12 @@ fn leader_annotation(object: &Value) -> Option<ClientStamp> {
         serde_json::from_str(object["metadata"]["annotations"]["control-plane.alpha.kubernetes.io/leader"].as_str()?).ok()?;
     let holder = record["holderIdentity"].as_str()?;
     let component = object["metadata"]["name"].as_str()?;
-    Some(ClientStamp { at: micros(&record["renewTime"])?, unit: SECOND, kind: PROMPT, writer: format!("{component} on {}", host(holder)) })
+    Some(ClientStamp {
+        at: micros(&record["renewTime"])?,
+        unit: MICROS_PER_SECOND,
+        kind: PROMPT_STAMP,
+        writer: format!("{component} on {}", host(holder)),
+    })
 }
 
 fn lease_holder(lease: &Value) -> Option<String> {

@@ -31,7 +31,7 @@ pub use newest::newest_stamp;
 pub use writers::Skew;
 
 use requests::Requests;
-use stamp::{Micros, SECOND, Stamp};
+use stamp::{MICROS_PER_SECOND, Micros, Stamp};
 use steps::Steps;
 
 /// When a revision was written: within `error` of `time`.
@@ -121,7 +121,7 @@ impl Clock {
     pub fn arrived(&self, revision: Revision) -> Option<Arrived> {
         let behind = self.arrivals.partition_point(|arrival| arrival.from <= revision);
         let arrival = self.arrivals[..behind].last().filter(|arrival| revision <= arrival.to)?;
-        Some(Arrived { time: Timestamp::from_microsecond(arrival.time).ok()?, delay: arrival.delay as f64 / SECOND as f64 })
+        Some(Arrived { time: Timestamp::from_microsecond(arrival.time).ok()?, delay: arrival.delay as f64 / MICROS_PER_SECOND as f64 })
     }
 
     /// What leases say about who can have written at a revision; nothing if none were read.
@@ -173,7 +173,7 @@ fn envelope<'a>(stamps: impl Iterator<Item = &'a Stamp> + Clone) -> (Steps, Step
 
 fn dated(earliest: Micros, latest: Micros) -> Dated {
     let middle = (earliest + (latest - earliest) / 2).div_euclid(1000);
-    let error = (latest - middle * 1000).max(middle * 1000 - earliest) as f64 / SECOND as f64;
+    let error = (latest - middle * 1000).max(middle * 1000 - earliest) as f64 / MICROS_PER_SECOND as f64;
     let time = Timestamp::from_millisecond(middle).unwrap_or(if middle < 0 { Timestamp::MIN } else { Timestamp::MAX });
     Dated { time, error: (error * 1000.0).ceil() / 1000.0 }
 }

@@ -125,13 +125,13 @@ impl FromStr for Bound {
 }
 
 /// The units of a duration, in nanoseconds: Go's down to milliseconds, and days.
-const UNITS: [(&str, i64); 5] =
+const DURATION_UNITS: [(&str, i64); 5] =
     [("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000), ("d", 86_400_000_000_000)];
 
 /// Parses a duration as Go writes it, with days: `10m`, `1h30m`, `1.5s`, `2d`. It has no sign, and always a unit.
 pub fn duration(text: &str) -> Option<SignedDuration> {
     let plain = text != "0" && !text.starts_with(['+', '-']);
-    let nanos = plain.then(|| ketcd_kube::go_duration::parse_duration(text, &UNITS).ok())??;
+    let nanos = plain.then(|| ketcd_kube::go_duration::parse_duration(text, &DURATION_UNITS).ok())??;
     Some(SignedDuration::from_nanos(nanos))
 }
 

@@ -9,7 +9,7 @@ const OF_STATUS: [&str; 6] =
     ["startTime", "completionTime", "lastScheduleTime", "lastSuccessfulTime", "lastScaleTime", "lastPhaseTransitionTime"];
 const OF_CONDITION: [&str; 4] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime", "lastProbeTime"];
 const OF_EVENT: [&str; 3] = ["eventTime", "firstTimestamp", "lastTimestamp"];
-const CONTAINERS: [&str; 3] = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
+const CONTAINER_STATUS_LISTS: [&str; 3] = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
 
 /// Returns the newest of the times at which something happened to an object, as it says itself.
 pub fn newest_stamp(object: &Value) -> Option<Timestamp> {
@@ -20,7 +20,7 @@ pub fn newest_stamp(object: &Value) -> Option<Timestamp> {
     newest.see_deletion(metadata);
     newest.see_all(status, &OF_STATUS);
     each(&status["conditions"], |condition| newest.see_all(condition, &OF_CONDITION));
-    for containers in CONTAINERS {
+    for containers in CONTAINER_STATUS_LISTS {
         each(&status[containers], |container| {
             for state in [&container["state"], &container["lastState"]] {
                 newest.see(&state["running"]["startedAt"]);

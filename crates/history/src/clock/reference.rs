@@ -1,6 +1,6 @@
 //! The API server's own stamps: the largest set in which times and revisions ascend together.
 
-use super::stamp::{SECOND, Stamp};
+use super::stamp::{MICROS_PER_SECOND, Stamp};
 
 /// Below this share of stamps out of order no problem is reported: requests overtake each other across a second's turn.
 const USUAL_DISORDER: f64 = 0.02;
@@ -38,7 +38,7 @@ pub(super) fn problems(stamps: &[Stamp], chain: &[bool]) -> Vec<String> {
         all += 1;
         if kept {
             kept_at = Some(stamp.at);
-        } else if let Some(at) = kept_at.filter(|at| (stamp.at - at).abs() > 2 * SECOND) {
+        } else if let Some(at) = kept_at.filter(|at| (stamp.at - at).abs() > 2 * MICROS_PER_SECOND) {
             out += 1;
             worst = worst.max((stamp.at - at).abs());
         }
@@ -46,7 +46,7 @@ pub(super) fn problems(stamps: &[Stamp], chain: &[bool]) -> Vec<String> {
     if out == 0 || (out as f64) < USUAL_DISORDER * all as f64 {
         return Vec::new();
     }
-    let seconds = worst / SECOND;
+    let seconds = worst / MICROS_PER_SECOND;
     vec![format!(
         "{out} of {all} times set by API servers contradict the others by up to {seconds} s: a clock was set, or the servers' clocks differ"
     )]

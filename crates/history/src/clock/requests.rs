@@ -49,7 +49,7 @@ impl Clock {
         Self { requests: Requests::of(authors), ..self }
     }
 
-    /// Returns what audit logs say about who made a change; `None` where there are none, or they do not say.
+    /// Returns what audit logs say about who made a change; `None` if there are none, or they do not say.
     pub fn request(&self, revision: Revision, sub_revision: i64) -> Option<&Authorship> {
         self.requests.authors.as_ref()?.of(revision.0, sub_revision)
     }

@@ -4,13 +4,13 @@
 pub(super) type Micros = i64;
 
 /// A second.
-pub(super) const SECOND: Micros = 1_000_000;
+pub(super) const MICROS_PER_SECOND: Micros = 1_000_000;
 
 /// A writer, by its place in [`StampCollector`](super::StampCollector)'s list of names; 0 is the API server, the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WriterId(pub(super) u32);
 
-pub(super) const SERVER: WriterId = WriterId(0);
+pub(super) const API_SERVER_WRITER: WriterId = WriterId(0);
 
 /// What a stamp says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,6 @@ impl Stamp {
 
     /// Whether the stamp is of the API server's clock.
     pub(super) fn is_reference(&self) -> bool {
-        self.writer == SERVER
+        self.writer == API_SERVER_WRITER
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const START: Micros = 1_790_000_000 * SECOND;
+const START_MICROS: Micros = 1_790_000_000 * MICROS_PER_SECOND;
 
 /// One write: when it was committed and what it holds.
 struct Write {
@@ -24,17 +24,17 @@ fn writes(offsets: [Micros; 3], lag: Micros) -> Vec<Write> {
     let mut writes = Vec::new();
     for (node, offset) in offsets.into_iter().enumerate() {
         for beat in 0..30 {
-            let at = START + beat * 10 * SECOND + node as Micros * 3_333_333 + lag;
+            let at = START_MICROS + beat * 10 * MICROS_PER_SECOND + node as Micros * 3_333_333 + lag;
             let renewed = time(at - lag + offset, true);
             let managed = json!([{"manager": "kubelet", "operation": "Update", "time": time(at - 2_000, false)}]);
-            let metadata = json!({"name": format!("n{node}"), "namespace": "kube-node-lease", "managedFields": managed, "creationTimestamp": time(START, false)});
+            let metadata = json!({"name": format!("n{node}"), "namespace": "kube-node-lease", "managedFields": managed, "creationTimestamp": time(START_MICROS, false)});
             let object =
                 json!({"kind": "Lease", "metadata": metadata, "spec": {"holderIdentity": format!("n{node}"), "renewTime": renewed}});
             writes.push(Write { at, key: format!("/registry/leases/kube-node-lease/n{node}"), created: beat == 0, object });
         }
     }
     for number in 0..200 {
-        let at = START + number * 1_431_007 + 777;
+        let at = START_MICROS + number * 1_431_007 + 777;
         let metadata = json!({"name": format!("o{number}"), "creationTimestamp": time(at - 3_000, false)});
         let object = json!({"kind": "Secret", "metadata": metadata});
         writes.push(Write { at, key: format!("/registry/secrets/x/o{number}"), created: true, object });
@@ -59,7 +59,7 @@ fn inside(writes: &[Write], clock: &Clock) -> f64 {
         let dated = clock.date(Revision(place as i64 + 2)).expect("every revision has stamps around it");
         assert!(dated.time >= last, "time runs backwards at {place}");
         last = dated.time;
-        let off = (write.at - dated.time.as_microsecond()).abs() as f64 / SECOND as f64;
+        let off = (write.at - dated.time.as_microsecond()).abs() as f64 / MICROS_PER_SECOND as f64;
         good += usize::from(off <= dated.error);
     }
     good as f64 / writes.len() as f64
@@ -76,7 +76,7 @@ fn every_revision_lies_within_its_bound() {
 
 #[test]
 fn skewed_nodes_are_named_and_do_no_harm() {
-    for offset in [7 * SECOND, -7 * SECOND, 900_000, -3_600 * SECOND] {
+    for offset in [7 * MICROS_PER_SECOND, -7 * MICROS_PER_SECOND, 900_000, -3_600 * MICROS_PER_SECOND] {
         let writes = writes([0, offset, 0], 5_000);
         let clock = clock(&writes);
         assert_eq!(inside(&writes, &clock), 1.0, "{offset}");
@@ -84,7 +84,7 @@ fn skewed_nodes_are_named_and_do_no_harm() {
         assert_eq!(skew.writer, "node n1");
         let way = if offset > 0 { "ahead of" } else { "behind" };
         assert!(clock.problems()[0].starts_with("the clock of node n1 is ") && clock.problems()[0].contains(way), "{:?}", clock.problems());
-        assert!((skew.offset() - offset as f64 / SECOND as f64).abs() < 0.6, "{skew:?}");
+        assert!((skew.offset() - offset as f64 / MICROS_PER_SECOND as f64).abs() < 0.6, "{skew:?}");
     }
 }
 
@@ -108,7 +108,7 @@ fn what_old_objects_hold_accuses_nobody() {
         let mut object = write.object.clone();
         if is_lease {
             evidence.forget(write.key.as_bytes());
-            object["metadata"]["managedFields"][0]["time"] = Value::from(time(START, false));
+            object["metadata"]["managedFields"][0]["time"] = Value::from(time(START_MICROS, false));
         }
         evidence.observe(Revision(place as i64 + 2), write.key.as_bytes(), write.created && !is_lease, Some(&object));
     }
@@ -174,7 +174,7 @@ fn a_recorder_whose_clock_is_wrong_dates_nothing_and_is_reported() {
 
 /// A node: its last heartbeat, since when its conditions are `Unknown`, and when it was tainted, in seconds after the start.
 fn node(beat: i64, silent: Option<i64>, tainted: Option<i64>) -> Value {
-    let at = |second: i64| time(START + second * SECOND, false);
+    let at = |second: i64| time(START_MICROS + second * MICROS_PER_SECOND, false);
     let (status, reason) = if silent.is_some() { ("Unknown", "NodeStatusUnknown") } else { ("True", "KubeletReady") };
     let condition = json!({"type": "Ready", "status": status, "reason": reason, "lastHeartbeatTime": at(beat), "lastTransitionTime": at(silent.unwrap_or(0))});
     let taint = |second: i64| json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": at(second)});
@@ -184,7 +184,7 @@ fn node(beat: i64, silent: Option<i64>, tainted: Option<i64>) -> Value {
 
 /// Something that the API server created so many seconds after the start.
 fn made(second: i64) -> Value {
-    json!({"kind": "Secret", "metadata": {"name": second.to_string(), "creationTimestamp": time(START + second * SECOND, false)}})
+    json!({"kind": "Secret", "metadata": {"name": second.to_string(), "creationTimestamp": time(START_MICROS + second * MICROS_PER_SECOND, false)}})
 }
 
 /// The clock of versions, each the next one of its key, or (`true`) its first.
@@ -199,7 +199,7 @@ fn clock_of(versions: &[(&str, bool, Value)]) -> Clock {
 /// When a revision was written at the earliest and at the latest, in seconds after the start.
 fn bounds(clock: &Clock, revision: i64) -> (f64, f64) {
     let dated = clock.date(Revision(revision)).unwrap();
-    let middle = (dated.time.as_microsecond() - START) as f64 / SECOND as f64;
+    let middle = (dated.time.as_microsecond() - START_MICROS) as f64 / MICROS_PER_SECOND as f64;
     (middle - dated.error, middle + dated.error)
 }
 
@@ -257,7 +257,7 @@ fn taints_of_controllers_whose_clock_is_wrong_date_nothing() {
     for offset in [-20, 20] {
         let mut versions = vec![("n1".to_owned(), true, node(0, None, None))];
         for second in 0..12 {
-            let renewed = time(START + (second + offset) * SECOND, true);
+            let renewed = time(START_MICROS + (second + offset) * MICROS_PER_SECOND, true);
             let metadata = json!({"name": "kube-controller-manager", "namespace": "kube-system"});
             let lease = json!({"kind": "Lease", "metadata": metadata, "spec": {"holderIdentity": "m1_x", "renewTime": renewed}});
             versions.extend([(second.to_string(), true, made(second)), ("lease".to_owned(), second == 0, lease)]);

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::stamp::{Micros, SECOND, Stamp, StampKind, WriterId};
+use super::stamp::{MICROS_PER_SECOND, Micros, Stamp, StampKind, WriterId};
 use super::steps::Steps;
 
 /// With at least this many stamps, the two most extreme ones are not believed on their own.
-const ENOUGH: usize = 8;
+const MIN_STAMPS_FOR_EXTREMES: usize = 8;
 
 /// The fewest stamps by which a writer's clock is evaluated.
-const STEADY: usize = 2;
+const MIN_STAMPS_FOR_CLOCK: usize = 2;
 
 /// A writer whose clock does not agree with the API server's.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,11 +93,11 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
         if ahead || behind {
             evaluation.skewed.insert(writer, ());
             // One odd time is not trusted, but it does not show a wrong clock either: somebody may have written it by hand.
-            if stamps < STEADY {
+            if stamps < MIN_STAMPS_FOR_CLOCK {
                 continue;
             }
             let (least, most) = (least.or(most).unwrap_or(0), most.or(least).unwrap_or(0));
-            let seconds = |micros: Micros| micros as f64 / SECOND as f64;
+            let seconds = |micros: Micros| micros as f64 / MICROS_PER_SECOND as f64;
             evaluation.skews.push(Skew { writer: names[writer.0 as usize].clone(), least: seconds(least), most: seconds(most), stamps });
         }
     }
@@ -108,5 +108,5 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
 /// The most extreme value, or with many the third: a single late or odd write does not make a skew.
 fn extreme(values: &mut [Micros], order: impl Fn(&Micros, &Micros) -> std::cmp::Ordering) -> Option<Micros> {
     values.sort_unstable_by(order);
-    values.get(if values.len() >= ENOUGH { 2 } else { 0 }).copied()
+    values.get(if values.len() >= MIN_STAMPS_FOR_EXTREMES { 2 } else { 0 }).copied()
 }

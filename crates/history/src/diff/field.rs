@@ -131,15 +131,15 @@ fn section(path: &FieldPath) -> u8 {
 
 /// What a reader looks for first within a section; all else keeps its order.
 fn importance(path: &FieldPath) -> usize {
-    const FIRST: &[&str] =
+    const IMPORTANT_FIELDS: &[&str] =
         &["nodeName", "phase", "nominatedNodeName", "replicas", "unschedulable", "taints", "state", "containerStatuses", "podIP"];
     let field = if path.0.len() > 2 && path.field() != "state" {
         path.0.get(1)
     } else {
         path.0.iter().rev().find(|part| matches!(part, Segment::Field(_)))
     };
-    let Some(Segment::Field(name)) = field else { return FIRST.len() };
-    FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len())
+    let Some(Segment::Field(name)) = field else { return IMPORTANT_FIELDS.len() };
+    IMPORTANT_FIELDS.iter().position(|first| first == name).unwrap_or(IMPORTANT_FIELDS.len())
 }
 
 struct FieldWalk<'a> {

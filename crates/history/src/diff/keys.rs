@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(super) type Key = &'static [&'static str];
 
 /// Lists by their field name, sorted, with the keys to try in order.
-const KEYS: &[(&str, &[Key])] = &[
+const LIST_KEYS: &[(&str, &[Key])] = &[
     ("addresses", &[&["type", "address"], &["type"], &["ip"]]),
     ("claims", &[&["name"]]),
     ("conditions", &[&["type"]]),
@@ -57,12 +57,12 @@ const KEYS: &[(&str, &[Key])] = &[
 ];
 
 /// Keys for lists that are not in the table, among them those of custom resources.
-const USUAL: &[Key] = &[&["name"], &["uid"], &["type"], &["key"], &["id"], &["ip"]];
+const USUAL_LIST_KEYS: &[Key] = &[&["name"], &["uid"], &["type"], &["key"], &["id"], &["ip"]];
 
 /// Returns the keys to try for the list in field `list`, best first.
 pub(super) fn candidates(list: &str) -> impl Iterator<Item = Key> {
-    let listed = KEYS.binary_search_by(|(name, _)| name.cmp(&list)).map(|row| KEYS[row].1).unwrap_or_default();
-    listed.iter().copied().chain(USUAL.iter().copied())
+    let listed = LIST_KEYS.binary_search_by(|(name, _)| name.cmp(&list)).map(|row| LIST_KEYS[row].1).unwrap_or_default();
+    listed.iter().copied().chain(USUAL_LIST_KEYS.iter().copied())
 }
 
 /// Returns an item's value under `path`, descending at dots.
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted() {
-        assert!(KEYS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(LIST_KEYS.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]

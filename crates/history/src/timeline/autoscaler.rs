@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{ByField, CreatedAs, Step, StepDetail, StepKind, Utilization, generic, why};
 
 /// Where autoscaling/v1 keeps the conditions (k8s.io/kubernetes pkg/apis/autoscaling/annotations.go).
-const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+const CONDITIONS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
 /// Returns the steps between two neighbouring versions.
 pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
@@ -56,7 +56,7 @@ fn conditions(object: &Value) -> Vec<Value> {
     if let Some(conditions) = object["status"]["conditions"].as_array() {
         return conditions.clone();
     }
-    let annotation = object["metadata"]["annotations"][CONDITIONS].as_str();
+    let annotation = object["metadata"]["annotations"][CONDITIONS_ANNOTATION].as_str();
     annotation.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 

@@ -110,7 +110,7 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
         return ("eviction", format!("Event {} from {}: {}", note.reason, note.source, note.message));
     }
     if of.subject.kind == "Event" {
-        return ("TTL", "Events hang on an etcd lease and go with it".to_owned());
+        return ("TTL", "etcd deletes Events when their lease ends".to_owned());
     }
     if let Some(namespace) = story.find("Namespace", "", &of.subject.namespace).and_then(|namespace| deleting(namespace, asked)) {
         return ("namespace", format!("its namespace is being deleted since r{}", namespace.revision));
@@ -150,14 +150,13 @@ fn with_request(chain: &'static str, evidence: String, request: &Authorship) -> 
     let (asked, is_known) = match request {
         Authorship::Exact(_) | Authorship::Attributed(_) => (format!("{} asked for it", named(request.requests()).join(" or ")), true),
         Authorship::Candidates(requests) => (format!("one of these asked for it: {}", named(requests).join(", ")), false),
-        Authorship::Unexplained(why) if why.is_bypass() => {
-            ("no request asked for it: it was deleted past the API server".to_owned(), false)
-        }
+        Authorship::Unexplained(why) if why.is_bypass() => ("no request asked for it: it was deleted directly in etcd".to_owned(), false),
         Authorship::Unexplained(_) => ("no request asked for it, and more likely a part of the log is missing".to_owned(), false),
         #[cfg(not(ketcd_exhaustive))]
         _ => unreachable!("of another version"),
     };
-    let is_component = request.request().is_none_or(|request| COMPONENTS.iter().any(|component| request.user.starts_with(component)));
+    let is_component =
+        request.request().is_none_or(|request| COMPONENT_USER_PREFIXES.iter().any(|component| request.user.starts_with(component)));
     let chain = match chain {
         "unknown" if is_known => "direct",
         "namespace" | "cascade" | "scale down" | "garbage collection" if is_known && !is_component => "direct",
@@ -167,7 +166,7 @@ fn with_request(chain: &'static str, evidence: String, request: &Authorship) -> 
 }
 
 /// What the users of the control plane's own components and of nodes begin with (kubernetes staging/src/k8s.io/apiserver pkg/authentication/user/user.go).
-const COMPONENTS: [&str; 5] =
+const COMPONENT_USER_PREFIXES: [&str; 5] =
     ["system:serviceaccount:kube-system:", "system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "system:node:"];
 
 /// The user of a request, with who impersonated it.

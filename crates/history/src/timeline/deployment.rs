@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{Step, StepDetail, StepKind, TemplateChange, TemplateEdit, condition, generic, why};
 use crate::diff::{Detail, fields};
 
-const REVISION: &str = "deployment.kubernetes.io/revision";
+const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
 /// Fields whose changes other steps show.
-const COVERED: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
+const COVERED_FIELDS: &[&str] = &["spec.template", "spec.replicas", "spec.paused", "metadata.annotations[deployment.kubernetes.io/"];
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 /// The templates that a Deployment has had, to recognise one that comes back.
@@ -44,7 +44,7 @@ impl Rollouts {
                     steps.push(self.rollout(before, after));
                 }
                 steps.extend(scaled(before, after));
-                steps.extend(generic::spec_changed(before, after, COVERED));
+                steps.extend(generic::spec_changed(before, after, COVERED_FIELDS));
                 let (old, new) = (&before["spec"]["paused"], &after["spec"]["paused"]);
                 if old != new {
                     steps.push(Step::new(if *new == true { StepKind::Paused } else { StepKind::Resumed }, StepDetail::None));
@@ -91,7 +91,7 @@ impl Rollouts {
 }
 
 fn number(deployment: &Value) -> Option<String> {
-    deployment["metadata"]["annotations"][REVISION].as_str().map(str::to_owned)
+    deployment["metadata"]["annotations"][REVISION_ANNOTATION].as_str().map(str::to_owned)
 }
 
 fn cause(deployment: &Value) -> Option<String> {

@@ -9,7 +9,7 @@ use crate::diff::{Detail, Field, FieldChange, fields};
 use crate::noise;
 
 /// The most characters of a value that is shown with its field.
-const SHORT: usize = 40;
+const MAX_VALUE_CHARS: usize = 40;
 
 /// Returns the steps between two neighbouring versions of an object of whatever kind.
 pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
@@ -81,7 +81,7 @@ fn with_maps<'a>(object: &'a Value, other: &Value) -> Cow<'a, Value> {
 /// What became of a field, with its values where both are short and without parts.
 fn edit(change: &FieldChange<'_>) -> Edit {
     let is_short = |value: Option<&Value>| match value {
-        Some(Value::String(text)) => text.chars().count() <= SHORT && !text.contains('\n'),
+        Some(Value::String(text)) => text.chars().count() <= MAX_VALUE_CHARS && !text.contains('\n'),
         Some(Value::Object(_) | Value::Array(_)) => false,
         _ => true,
     };

@@ -9,7 +9,7 @@ use crate::clock::Dated;
 use ketcd_store::Revision;
 
 /// Seconds for which a node's lease is good where it does not say.
-const DURATION: i64 = 40;
+const DEFAULT_LEASE_SECONDS: i64 = 40;
 
 /// When a node's lease was renewed.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) fn is_node_lease(object: &Value) -> bool {
 impl Beats {
     /// Takes a renewal into account.
     pub(super) fn observe(&mut self, revision: Revision, dated: Option<Dated>, lease: &Value) {
-        self.duration = lease["spec"]["leaseDurationSeconds"].as_i64().unwrap_or(DURATION);
+        self.duration = lease["spec"]["leaseDurationSeconds"].as_i64().unwrap_or(DEFAULT_LEASE_SECONDS);
         let renewed = lease["spec"]["renewTime"].as_str().and_then(|time| time.parse().ok());
         self.beats.extend(dated.map(|dated| Beat { revision, dated, renewed }));
     }

@@ -136,7 +136,7 @@ impl Timeline {
         self.notes.retain(|note| near(note.dated));
     }
 
-    /// Leaves out what came up to a revision; of an object without a history nothing.
+    /// Leaves out what came up to a revision; nothing for an object without a history.
     pub fn keep_after(&mut self, after: Revision) {
         if self.one_moment {
             return;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{ByField, NodeTaint, ResourceChange, Step, StepDetail, StepKind, condition_detail, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
-const READY: &str = "Ready";
+const READY_CONDITION: &str = "Ready";
 
 /// Returns the steps between two neighbouring versions of a node.
 pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
@@ -41,10 +41,10 @@ fn conditions(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
         }
         let kind = now["type"].as_str().unwrap_or_default();
         match (kind, old, new) {
-            (READY, "Unknown", "True") => steps.push(Step::new(StepKind::Returned, StepDetail::None)),
-            (READY, _, "True") => steps.push(Step::new(StepKind::Ready, StepDetail::None)),
-            (READY, _, "Unknown") => steps.push(Step::new(StepKind::HeartbeatLost, status_lost(now))),
-            (READY, _, _) => steps.push(Step::new(StepKind::NotReady, why(now))),
+            (READY_CONDITION, "Unknown", "True") => steps.push(Step::new(StepKind::Returned, StepDetail::None)),
+            (READY_CONDITION, _, "True") => steps.push(Step::new(StepKind::Ready, StepDetail::None)),
+            (READY_CONDITION, _, "Unknown") => steps.push(Step::new(StepKind::HeartbeatLost, status_lost(now))),
+            (READY_CONDITION, _, _) => steps.push(Step::new(StepKind::NotReady, why(now))),
             (_, _, "True") => steps.push(Step::new(StepKind::Pressure, condition_detail(now))),
             (_, "True", "False") => steps.push(Step::new(StepKind::PressureOver, condition_detail(now))),
             _ => {}

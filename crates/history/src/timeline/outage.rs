@@ -10,7 +10,7 @@ use ketcd_store::Revision;
 /// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outage {
-    /// The last heartbeat: of the lease or, where that is not readable, the last status posted.
+    /// The last heartbeat: the last renewal of the lease or, if that is not readable, the last posted status.
     pub from: Phase,
     /// When the control plane took the node for lost; the same as `from` where it has not.
     pub lost: Phase,
@@ -196,7 +196,7 @@ fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Op
 }
 
 /// A pod counts as the replacement of a lost one if it is created within this many seconds, or revisions if nothing is dated.
-const SOON: (f64, i64) = (30.0, 200);
+const MAX_REPLACEMENT_DELAY: (f64, i64) = (30.0, 200);
 
 /// The revision in which `other` was made in place of `pod`, whose deletion began in `lost`: by the same controller, soon after it.
 pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option<Revision> {
@@ -205,8 +205,8 @@ pub(super) fn replaces(other: &Timeline, pod: &Timeline, lost: &Phase) -> Option
     }
     let created = other.phases.iter().find(|phase| phase.phase == StepKind::Created && phase.revision > lost.revision)?;
     let soon = match lost.dated.zip(created.dated) {
-        Some((lost, created)) => (0.0..=SOON.0).contains(&created.time.duration_since(lost.time).as_secs_f64()),
-        None => created.revision.0 - lost.revision.0 <= SOON.1,
+        Some((lost, created)) => (0.0..=MAX_REPLACEMENT_DELAY.0).contains(&created.time.duration_since(lost.time).as_secs_f64()),
+        None => created.revision.0 - lost.revision.0 <= MAX_REPLACEMENT_DELAY.1,
     };
     soon.then_some(created.revision)
 }

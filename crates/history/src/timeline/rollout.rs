@@ -54,7 +54,7 @@ pub struct Rollout {
     pub undo: Option<Undo>,
     /// Why it is stuck, in the controller's words, where its deadline passed.
     pub stuck: Option<StatusReason>,
-    /// How and where it ended; `None` while it goes on.
+    /// How and where it ended; `None` while it continues.
     pub end: Option<(RolloutEnd, Revision, Option<Dated>)>,
 }
 

@@ -13,7 +13,7 @@ pub enum StepDetail {
     /// The kind says it all.
     #[default]
     None,
-    /// The reason and message of a condition, of a container's state or of the status.
+    /// The reason and message of a condition, a container's state or the status.
     Reason(StatusReason),
     /// A component's message.
     Message(String),

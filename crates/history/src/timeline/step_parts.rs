@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// `reason` and `message` of a condition, of a container's state or of the status.
+/// The `reason` and `message` of a condition, a container's state or the status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusReason {
@@ -25,7 +25,7 @@ impl fmt::Display for StatusReason {
     }
 }
 
-/// What a created object is meant to do.
+/// What a created object does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum CreatedAs {
@@ -129,11 +129,11 @@ pub struct ContainerExit {
 pub struct ResourceChange {
     /// The resource: `cpu`.
     pub resource: String,
-    /// Whether its limit is meant.
+    /// Whether it is about the limit, not the request.
     pub limit: bool,
     /// The old quantity; `None` where there was none.
     pub before: Option<String>,
-    /// The new one; `None` where there is none.
+    /// The new one; `None` if there is none.
     pub after: Option<String>,
 }
 
@@ -175,7 +175,7 @@ pub struct TemplateEdit {
     pub path: String,
     /// The old value; `None` where there was none.
     pub before: Option<Value>,
-    /// The new value; `None` where there is none.
+    /// The new value; `None` if there is none.
     pub after: Option<Value>,
 }
 

@@ -7,7 +7,7 @@ use super::{CreatedAs, DeviceName, Step, StepDetail, StepKind, generic, turned, 
 /// Where the scheduler writes the node for a volume yet to be made (k8s.io/component-helpers storage/volume/helpers.go).
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// Where the controller writes who is to make the volume; the second up to 1.22.
-const PROVISIONER: [&str; 2] = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
+const PROVISIONER_ANNOTATIONS: [&str; 2] = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
 /// Where a volume says who made it.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
@@ -24,14 +24,14 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
         _ => devices(before, after, &mut steps),
     }
     if let Some(before) = before {
-        steps.extend(generic::spec_changed(before, after, BOOKKEEPING));
+        steps.extend(generic::spec_changed(before, after, BOOKKEEPING_FIELDS));
         generic::ending(before, after, &mut steps);
     }
     steps
 }
 
 /// Fields whose changes other steps show, or that only controllers use.
-const BOOKKEEPING: &[&str] = &[
+const BOOKKEEPING_FIELDS: &[&str] = &[
     "spec.volumeName",
     "spec.claimRef",
     "metadata.annotations[volume.",
@@ -71,7 +71,7 @@ fn claim(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     } else if before.and_then(|before| annotation(before, SELECTED_NODE)).is_some() && annotation(after, SELECTED_NODE).is_none() {
         steps.push(Step::new(StepKind::NodeUnselected, StepDetail::None));
     }
-    if let Some(provisioner) = PROVISIONER.iter().find_map(|name| fresh(name)) {
+    if let Some(provisioner) = PROVISIONER_ANNOTATIONS.iter().find_map(|name| fresh(name)) {
         steps.push(Step::new(StepKind::Provisioning, StepDetail::Provisioner(provisioner)));
     }
     let volume = |claim: &Value| claim["spec"]["volumeName"].as_str().map(|name| StepDetail::Volume(name.to_owned()));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::heartbeat::{self, Beats};
 use super::{Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, TimelineBuilder, deletion, outage};
 use crate::AttributedChange;
-use crate::actor::{Actor, ActorFrom, CONTROLLERS};
+use crate::actor::{Actor, ActorFrom, CONTROLLER_MANAGER};
 use ketcd_store::{Origin, Revision};
 
 /// Collects changes into timelines, and links them at the end.
@@ -94,7 +94,7 @@ impl Story {
         for (key, asked) in found {
             let phases = self.timelines.get_mut(&key).into_iter().flat_map(|timeline| &mut timeline.phases);
             for phase in phases.filter(|phase| phase.revision >= asked && nameless(phase)) {
-                phase.by = Some(Actor { name: CONTROLLERS.to_owned(), on: None, from: ActorFrom::Inferred });
+                phase.by = Some(Actor { name: CONTROLLER_MANAGER.to_owned(), on: None, from: ActorFrom::Inferred });
             }
         }
     }
@@ -184,7 +184,7 @@ impl Story {
         self.find(target["kind"].as_str()?, &of.subject.namespace, target["name"].as_str()?)
     }
 
-    /// The claims, volumes and attachments of a pod, a StatefulSet, a claim or a volume; of a claim the pods that use it, too.
+    /// The claims, volumes and attachments of a pod, a StatefulSet, a claim or a volume; for a claim also the pods that use it.
     pub fn storage_of(&self, of: &Timeline) -> Vec<&Timeline> {
         let claims = |timeline: &&Timeline| timeline.subject.kind == "PersistentVolumeClaim" && belongs(timeline, of);
         let mut found: Vec<&Timeline> = match of.subject.kind.as_str() {
@@ -233,8 +233,9 @@ impl Story {
         let leaving = |timeline: &Timeline| timeline.last.as_ref().is_some_and(|last| last["metadata"]["deletionTimestamp"].is_string());
         let alive = |timeline: &&Timeline| timeline.subject.kind == "Pod" && !timeline.is_gone() && !leaving(timeline);
         let trouble = |timeline: &'a Timeline| {
-            let last = timeline.phases.iter().rev().find(|phase| STABLE.contains(&phase.phase) || TROUBLE.contains(&phase.phase))?;
-            TROUBLE.contains(&last.phase).then_some((timeline, last))
+            let last =
+                timeline.phases.iter().rev().find(|phase| STABLE_STEPS.contains(&phase.phase) || TROUBLE_STEPS.contains(&phase.phase))?;
+            TROUBLE_STEPS.contains(&last.phase).then_some((timeline, last))
         };
         self.controlled(of).into_iter().filter(alive).filter_map(trouble).collect()
     }
@@ -327,7 +328,7 @@ fn preempts(note: &Note) -> Phase {
 }
 
 /// After one of these steps a pod is not in trouble any more.
-const STABLE: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
+const STABLE_STEPS: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
 /// In these a pod keeps its controller waiting.
-const TROUBLE: &[StepKind] =
+const TROUBLE_STEPS: &[StepKind] =
     &[StepKind::Refused, StepKind::Waiting, StepKind::Gated, StepKind::NotReady, StepKind::Failed, StepKind::Restarted];

@@ -52,21 +52,22 @@ fn a_pod_under_node_pressure_is_evicted_in_every_release() {
 /// Each status of a pod of many containers was looked for among all others, which took a minute for each version.
 #[test]
 fn a_pod_of_many_containers_is_followed_by_their_names() {
-    const COUNT: usize = 20_000;
+    const CONTAINER_COUNT: usize = 20_000;
     let pod = |state: Value| {
-        let statuses: Vec<Value> = (0..COUNT).map(|n| json!({"name": format!("c{n}"), "state": state, "resources": {}})).collect();
-        let conditions: Vec<Value> = (0..COUNT).map(|n| json!({"type": format!("t{n}"), "status": "True"})).collect();
-        let containers: Vec<Value> = (0..COUNT).map(|n| json!({"name": format!("c{n}"), "resources": {}})).collect();
+        let statuses: Vec<Value> =
+            (0..CONTAINER_COUNT).map(|n| json!({"name": format!("c{n}"), "state": state, "resources": {}})).collect();
+        let conditions: Vec<Value> = (0..CONTAINER_COUNT).map(|n| json!({"type": format!("t{n}"), "status": "True"})).collect();
+        let containers: Vec<Value> = (0..CONTAINER_COUNT).map(|n| json!({"name": format!("c{n}"), "resources": {}})).collect();
         json!({"kind": "Pod", "metadata": {}, "spec": {"nodeName": "n1", "containers": containers},
             "status": {"containerStatuses": statuses, "conditions": conditions}})
     };
     let (waiting, running) = (pod(json!({"waiting": {"reason": "ContainerCreating"}})), pod(json!({"running": {}})));
     let steps = pod::steps(Some(&waiting), &running);
-    assert!(matches!(&steps[..], [Step { detail: StepDetail::Containers(started), .. }] if started.len() == COUNT));
+    assert!(matches!(&steps[..], [Step { detail: StepDetail::Containers(started), .. }] if started.len() == CONTAINER_COUNT));
     let (mut old, mut changed) = (Vec::new(), Vec::new());
     generic::conditions(&waiting, &running, &mut old);
     generic::conditions(&json!({}), &running, &mut changed);
-    assert_eq!((old.len(), changed.len()), (0, COUNT));
+    assert_eq!((old.len(), changed.len()), (0, CONTAINER_COUNT));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{CreatedAs, Step, StepDetail, StepKind, TemplateChange, deployment, generic, items, turned, why};
 
 /// Fields whose changes other steps show, or that controllers keep for themselves.
-const COVERED: &[&str] = &[
+const COVERED_FIELDS: &[&str] = &[
     "spec.template",
     "spec.replicas",
     "spec.suspend",
@@ -22,7 +22,7 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
         steps.push(Step::new(StepKind::Rollout, StepDetail::Rollout { change: deployment::changed(old, new), cause: None }));
     }
     steps.extend(deployment::scaled(before, after));
-    steps.extend(generic::spec_changed(before, after, COVERED));
+    steps.extend(generic::spec_changed(before, after, COVERED_FIELDS));
     match kind {
         "Job" => job(before, after, &mut steps),
         "CronJob" => cron_job(before, after, &mut steps),

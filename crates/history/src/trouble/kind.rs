@@ -59,7 +59,7 @@ trouble_kinds! {
     MemberBehind: 60, 0;
     /// The database comes near to its quota.
     DatabaseNearQuota: 80, 0;
-    /// An object was changed, and the audit log, which would hold the request, holds none: it was written past the API server, or the log is incomplete.
+    /// An object was changed, and the audit log, which would hold the request, holds none: it was written directly to etcd, or the log is incomplete.
     ChangeUnexplained: 250, 0;
     /// A component of the control plane does not renew its lease: nobody schedules, nobody controls.
     ComponentSilent: 200, 0;

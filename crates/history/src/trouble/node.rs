@@ -9,7 +9,7 @@ use super::{Trouble, TroubleKind, holds, text, time};
 use crate::lease_facts::LeaseFacts;
 
 /// Conditions of a node that are bad when they hold.
-const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
+const PRESSURE_CONDITIONS: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
 
 /// The troubles of a node by its conditions, the gravest first.
 pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
@@ -23,14 +23,14 @@ pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
         Some(ready) if ready["status"] == "False" => troubles.push(Trouble::new(TroubleKind::NodeNotReady).said_by(ready)),
         _ => {}
     }
-    let pressed = PRESSURES.iter().filter_map(|pressure| holds(node, pressure, "True"));
+    let pressed = PRESSURE_CONDITIONS.iter().filter_map(|pressure| holds(node, pressure, "True"));
     troubles.extend(pressed.map(|pressed| Trouble::new(TroubleKind::NodePressure).said_by(pressed).about(text(&pressed["type"]))));
     troubles
 }
 
 /// Returns since when a node is silent: since its last heartbeat, which is the last renewal of its lease or the last status that its kubelet posted,
-/// whichever came later. A heartbeat after the control plane noticed the silence is none of before it. Where none is known, it is when that was noticed.
-/// Every command says what this says.
+/// whichever came later. A heartbeat after the control plane noticed the silence does not count. If none is known, it is when the silence was noticed. Every
+/// command uses this.
 pub fn silent_since(renewed: Option<Timestamp>, posted: Option<Timestamp>, noticed: Option<Timestamp>) -> Option<Timestamp> {
     let before = |beat: &Timestamp| noticed.is_none_or(|noticed| *beat <= noticed);
     [renewed, posted].into_iter().flatten().filter(before).max().or(noticed)

@@ -8,9 +8,9 @@ use ketcd_kube::condition;
 use super::{Trouble, TroubleKind, asked_to_end, holds, text, time};
 
 /// Reasons to wait that every start goes through.
-const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+const STARTING_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Reasons of a kubelet that cannot get an image (kubelet pkg/kubelet/images/types.go).
-const PULLING: [&str; 6] =
+const PULL_REASONS: [&str; 6] =
     ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError"];
 
 /// The troubles of a pod, the gravest first.
@@ -71,9 +71,9 @@ fn of_container(pod: &Value, container: &Value) -> Option<Trouble> {
     if let Some(reason) = state["waiting"]["reason"].as_str() {
         return match reason {
             "CrashLoopBackOff" => Some(Trouble { counts_from: None, ..ended(TroubleKind::CrashLooping, last) }),
-            _ if STARTING.contains(&reason) => None,
+            _ if STARTING_REASONS.contains(&reason) => None,
             _ => {
-                let kind = if PULLING.contains(&reason) { TroubleKind::ImageNotPulled } else { TroubleKind::ContainerNotStarted };
+                let kind = if PULL_REASONS.contains(&reason) { TroubleKind::ImageNotPulled } else { TroubleKind::ContainerNotStarted };
                 Some(Trouble::new(kind).said_by(&state["waiting"]).since(since).about(name))
             }
         };

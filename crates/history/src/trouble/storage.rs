@@ -8,9 +8,9 @@ use super::{Trouble, TroubleKind};
 use crate::timeline::Subject;
 
 /// A database above this part of its quota is near to it, in percent.
-const NEAR: i64 = 80;
+const NEAR_QUOTA_PERCENT: i64 = 80;
 /// A member that has more entries to apply than this is behind.
-const BEHIND: u64 = 1_000;
+const MAX_APPLY_BACKLOG: u64 = 1_000;
 
 /// Returns what is wrong with a source's etcd: alarms, members that disagree, have no leader, do not answer or are behind, a database near its quota.
 pub fn storage_troubles(source: &SourceStatus) -> Vec<(Subject, Trouble)> {
@@ -86,12 +86,12 @@ fn of_member(member: &Member) -> Vec<Trouble> {
     if member.raft.is_some() && member.leader_id.is_none() {
         troubles.push(Trouble::new(TroubleKind::MemberLeaderless));
     }
-    let behind = member.raft.and_then(|raft| raft.behind_leader).filter(|behind| *behind > BEHIND);
+    let behind = member.raft.and_then(|raft| raft.behind_leader).filter(|behind| *behind > MAX_APPLY_BACKLOG);
     if let Some(behind) = behind {
         let numbers = Some((i64::try_from(behind).unwrap_or(i64::MAX), 0));
         troubles.push(Trouble { numbers, ..Trouble::new(TroubleKind::MemberBehind) });
     }
-    let quota = member.db_size_quota.filter(|quota| *quota > 0 && member.db_size / NEAR >= quota / 100);
+    let quota = member.db_size_quota.filter(|quota| *quota > 0 && member.db_size / NEAR_QUOTA_PERCENT >= quota / 100);
     if let Some(quota) = quota {
         troubles.push(Trouble { numbers: Some((member.db_size, quota)), ..Trouble::new(TroubleKind::DatabaseNearQuota) });
     }

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::triage::{Finding, Triage};
 use super::*;
 
-const NOW: &str = "2026-11-20T22:30:00Z";
+const NOW_TIME: &str = "2026-11-20T22:30:00Z";
 
 fn now() -> Option<Timestamp> {
-    NOW.parse().ok()
+    NOW_TIME.parse().ok()
 }
 
 /// What is due of an object's troubles, gravest first.
@@ -277,7 +277,7 @@ fn pods_wait_for_devices_once_a_node_is_chosen() {
 fn a_lease_without_end_is_not_over() {
     for seconds in [i64::MAX, i64::MAX - 1] {
         let lease = json!({"spec": {"renewTime": "2026-11-20T22:20:00Z", "leaseDurationSeconds": seconds}});
-        assert!(!LeaseFacts::of(&lease).unwrap().has_expired(NOW.parse().unwrap()));
+        assert!(!LeaseFacts::of(&lease).unwrap().has_expired(NOW_TIME.parse().unwrap()));
     }
 }
 

@@ -15,19 +15,19 @@ use crate::api::Resource;
 /// A conjunction of terms.
 #[derive(Clone, Debug, Default)]
 pub struct ServerFieldSelector {
-    terms: Vec<Term>,
+    terms: Vec<SelectableTerm>,
 }
 
 #[derive(Clone, Debug)]
-struct Term {
-    field: Field,
+struct SelectableTerm {
+    field: FieldSource,
     wanted: String,
     is_equal: bool,
 }
 
 /// Where the value of a field is found.
 #[derive(Clone, Debug)]
-enum Field {
+enum FieldSource {
     Name,
     Namespace,
     /// As a line of the table says.
@@ -40,15 +40,16 @@ impl ServerFieldSelector {
     /// Reads a selector for objects of a resource. The error is the message of an API server of this release.
     pub fn parse(text: &str, resource: &Resource, release: Release) -> Result<Self, String> {
         let terms = FieldTerm::read(text).map_err(|error| error.problem)?.into_iter();
-        let terms = terms
-            .map(|FieldTerm { label, value, is_equal }| Ok(Term { field: field(resource, release, &label)?, wanted: value, is_equal }));
+        let terms = terms.map(|FieldTerm { label, value, is_equal }| {
+            Ok(SelectableTerm { field: field(resource, release, &label)?, wanted: value, is_equal })
+        });
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
     /// Selects the object of one name, in addition to what it selects.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> Self {
-        self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });
+        self.terms.push(SelectableTerm { field: FieldSource::Name, wanted: name.to_owned(), is_equal: true });
         self
     }
 
@@ -59,12 +60,12 @@ impl ServerFieldSelector {
 
     /// Whether it looks at names and namespaces alone.
     pub fn are_of_metadata(&self) -> bool {
-        self.terms.iter().all(|term| matches!(term.field, Field::Name | Field::Namespace))
+        self.terms.iter().all(|term| matches!(term.field, FieldSource::Name | FieldSource::Namespace))
     }
 
     /// The only name that it selects, if it is one.
     pub fn exact_name(&self) -> Option<&str> {
-        self.terms.iter().find(|term| matches!(term.field, Field::Name) && term.is_equal).map(|term| term.wanted.as_str())
+        self.terms.iter().find(|term| matches!(term.field, FieldSource::Name) && term.is_equal).map(|term| term.wanted.as_str())
     }
 
     /// Whether an object is selected, as it is stored.
@@ -73,7 +74,7 @@ impl ServerFieldSelector {
     }
 }
 
-impl Field {
+impl FieldSource {
     fn value<'a>(&self, object: &'a Value) -> Cow<'a, str> {
         match self {
             Self::Name => text(object, "/metadata/name").unwrap_or_default(),
@@ -97,13 +98,13 @@ fn text<'a>(object: &'a Value, pointer: &str) -> Option<Cow<'a, str>> {
 }
 
 /// Finds the field that a label names for a resource of a release. The error is upstream's.
-fn field(resource: &Resource, release: Release, label: &str) -> Result<Field, String> {
+fn field(resource: &Resource, release: Release, label: &str) -> Result<FieldSource, String> {
     if let Some(custom) = &resource.custom {
         let path = format!(".{label}");
         return match label {
-            "metadata.name" => Ok(Field::Name),
-            "metadata.namespace" if resource.kind.namespaced => Ok(Field::Namespace),
-            _ if custom.selectable_fields.contains(&path) => Ok(Field::Custom(path.replace('.', "/"))),
+            "metadata.name" => Ok(FieldSource::Name),
+            "metadata.namespace" if resource.kind.namespaced => Ok(FieldSource::Namespace),
+            _ if custom.selectable_fields.contains(&path) => Ok(FieldSource::Custom(path.replace('.', "/"))),
             _ => Err(format!("field label not supported: {label}")),
         };
     }
@@ -114,9 +115,9 @@ fn field(resource: &Resource, release: Release, label: &str) -> Result<Field, St
     let refusal = REFUSALS.iter().find(is_meant);
     let is_meant = |row: &&FieldRow| row.label == label && is_of(row.group, row.version, row.kind) && row.releases.contains(&release.0);
     match (label, refusal, FIELDS.iter().find(is_meant)) {
-        ("metadata.name", None, _) | ("metadata.name", Some(_), Some(_)) => Ok(Field::Name),
-        ("metadata.namespace", None, _) | ("metadata.namespace", Some(_), Some(_)) => Ok(Field::Namespace),
-        (_, Some(_), Some(row)) => Ok(Field::BuiltIn(row)),
+        ("metadata.name", None, _) | ("metadata.name", Some(_), Some(_)) => Ok(FieldSource::Name),
+        ("metadata.namespace", None, _) | ("metadata.namespace", Some(_), Some(_)) => Ok(FieldSource::Namespace),
+        (_, Some(_), Some(row)) => Ok(FieldSource::BuiltIn(row)),
         (_, Some(refusal), None) => Err(refusal.words.replace("VERSION", &resource.api_version()).replace("LABEL", label)),
         (_, None, _) => Err(format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
     }

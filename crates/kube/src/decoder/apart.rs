@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::fault::{Fault, Result};
 use super::identity::Place;
 use super::stored::Wire;
-use super::typed::Field;
+use super::typed::FieldValue;
 use super::values::JsonValue;
 use super::view::Context;
 use super::wire::Span;
@@ -32,7 +32,7 @@ pub struct StoredVersion<'v> {
 pub struct Apart {
     /// The newer version's JSON, compact, with sorted members, as `serde_json` writes it.
     pub text: Vec<u8>,
-    /// The older version; where there is none, the newer one.
+    /// The older version; if there is none, the newer one.
     pub before: Object,
     /// The newer version.
     pub after: Object,
@@ -93,7 +93,7 @@ impl<'v> Side<'v> {
             return Ok(None);
         }
         let wanted = wanted.filter(|wanted| !wanted.is_whole());
-        let field = Field { context: &mut self.context, shown, place: Place::Elsewhere, wanted };
+        let field = FieldValue { context: &mut self.context, shown, place: Place::Elsewhere, wanted };
         Value::deserialize(field).map(Some).map_err(|unfit| unfit.0)
     }
 }

@@ -1,6 +1,6 @@
 //! Recognises JSON that is already canonical, as nearly all that Go stores is, in one pass and without allocating.
 
-use super::go_text::{self, BLOCK};
+use super::go_text::{self, BLOCK_BYTES};
 
 /// Objects and arrays within one another, as far as this looks.
 const MAX_DEPTH: usize = 32;
@@ -127,7 +127,7 @@ impl Scanner<'_> {
             while let Some(block) = self.text[self.pos..].first_chunk() {
                 let plain = go_text::first_special(block);
                 self.pos += plain;
-                if plain < BLOCK {
+                if plain < BLOCK_BYTES {
                     break;
                 }
             }

@@ -13,16 +13,16 @@ use super::raw_json::MAX_DEPTH;
 use super::sorted::OpenMembers;
 
 /// The tag every stored CBOR value begins with: 55799, "self-described CBOR".
-pub(super) const MAGIC: [u8; 3] = [0xd9, 0xd9, 0xf7];
+pub(super) const CBOR_MAGIC: [u8; 3] = [0xd9, 0xd9, 0xf7];
 
 /// Appends the one CBOR item that `bytes` are. Offsets of faults are counted from its beginning.
 pub(super) fn append(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let mut parser = Parser { bytes, pos: 0, members: OpenMembers::default() };
+    let mut parser = CborParser { bytes, pos: 0, members: OpenMembers::default() };
     parser.item(out, 0, None)?;
     if parser.pos < bytes.len() { Err(Fault::new("bytes after the CBOR item", parser.pos)) } else { Ok(()) }
 }
 
-struct Parser<'a> {
+struct CborParser<'a> {
     bytes: &'a [u8],
     pos: usize,
     members: OpenMembers,
@@ -35,7 +35,7 @@ struct Head {
     argument: Option<u64>,
 }
 
-impl Parser<'_> {
+impl CborParser<'_> {
     fn take(&mut self, length: u64) -> Result<&[u8]> {
         let start = self.pos;
         if length > (self.bytes.len() - start) as u64 {
@@ -78,7 +78,7 @@ impl Parser<'_> {
             (6, Some(2 | 3)) => Err(Fault::new("CBOR bignum", at)),
             (6, Some(tag)) => self.item(out, depth + 1, Some(tag)),
             (7, Some(value)) => self.simple(head.info, value, at, tag, out),
-            _ => Err(Fault::new("CBOR item that may not stand here", at)),
+            _ => Err(Fault::new("CBOR item that is not allowed here", at)),
         }
     }
 
@@ -103,7 +103,7 @@ impl Parser<'_> {
             _ => return Err(Fault::new("unknown CBOR simple value", at)),
         };
         if !float.is_finite() {
-            return Err(Fault::new("CBOR number that JSON has no text for", at));
+            return Err(Fault::new("CBOR number that JSON cannot represent", at));
         }
         if tag == Some(1) {
             append_time(float.floor() as i64, ((float - float.floor()) * 1e9) as u32, out);
@@ -120,14 +120,14 @@ impl Parser<'_> {
                 let chunk_at = self.pos;
                 match self.head()? {
                     Head { major: inner, argument: Some(length), .. } if inner == major => text.extend_from_slice(self.take(length)?),
-                    _ => return Err(Fault::new("CBOR string made of something else", chunk_at)),
+                    _ => return Err(Fault::new("CBOR string with chunks of another type", chunk_at)),
                 }
             }
             return Ok(text);
         };
         let text = self.take(length)?.to_vec();
         if major == 3 && std::str::from_utf8(&text).is_err() {
-            return Err(Fault::new("CBOR text that is no UTF-8", at));
+            return Err(Fault::new("CBOR text that is not UTF-8", at));
         }
         Ok(text)
     }
@@ -258,11 +258,11 @@ mod tests {
             (&b""[..], "CBOR cut short at offset 0"),
             (b"\x1b\x80\x00\x00\x00\x00\x00\x00\x00", "CBOR integer beyond 64 bits at offset 0"),
             (b"\xc2\x41\x01", "CBOR bignum at offset 0"),
-            (b"\xf9\x7c\x00", "CBOR number that JSON has no text for at offset 0"),
+            (b"\xf9\x7c\x00", "CBOR number that JSON cannot represent at offset 0"),
             (b"\xa1\x01\x01", "CBOR map with a key that is not a string at offset 1"),
-            (b"\xa1\x61a\x82\x01\xff", "CBOR item that may not stand here at offset 5, field a[1]"),
+            (b"\xa1\x61a\x82\x01\xff", "CBOR item that is not allowed here at offset 5, field a[1]"),
             (b"\x5b\xff\xff\xff\xff\xff\xff\xff\xff", "CBOR cut short at offset 9"),
-            (b"\x61\xff", "CBOR text that is no UTF-8 at offset 0"),
+            (b"\x61\xff", "CBOR text that is not UTF-8 at offset 0"),
             (b"\xf4\xf4", "bytes after the CBOR item at offset 1"),
         ] {
             assert_eq!(json(bytes).unwrap_err(), fault, "{bytes:x?}");

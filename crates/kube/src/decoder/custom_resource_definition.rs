@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// What the storage hoists to the top where all versions agree: its v1beta1 name there and its name in a version.
-const HOISTED: [(&str, &str); 4] = [
+const HOISTED_FIELDS: [(&str, &str); 4] = [
     ("subresources", "subresources"),
     ("validation", "schema"),
     ("additionalPrinterColumns", "additionalPrinterColumns"),
@@ -15,7 +15,7 @@ const HOISTED: [(&str, &str); 4] = [
 pub(super) fn to_v1(object: &mut Value) {
     object["apiVersion"] = "apiextensions.k8s.io/v1".into();
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
-    let hoisted: Vec<(&str, Value)> = HOISTED.iter().filter_map(|(top, name)| Some((*name, spec.remove(*top)?))).collect();
+    let hoisted: Vec<(&str, Value)> = HOISTED_FIELDS.iter().filter_map(|(top, name)| Some((*name, spec.remove(*top)?))).collect();
     let version = spec.remove("version");
     let versions = match spec.remove("versions") {
         Some(Value::Array(versions)) if !versions.is_empty() => versions,

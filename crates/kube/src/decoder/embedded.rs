@@ -5,7 +5,7 @@ use super::{cbor, raw_json};
 
 /// Fails where [`append`] does.
 pub(super) fn check(raw: &[u8], offset: usize) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
+    let result = match raw.strip_prefix(&cbor::CBOR_MAGIC) {
         Some(_) => cbor::append(raw, &mut Vec::new()),
         None => raw_json::check(raw),
     };
@@ -14,7 +14,7 @@ pub(super) fn check(raw: &[u8], offset: usize) -> Result<()> {
 
 /// Appends JSON or CBOR that lies `offset` bytes into the value as canonical JSON.
 pub(super) fn append(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
-    let result = match raw.strip_prefix(&cbor::MAGIC) {
+    let result = match raw.strip_prefix(&cbor::CBOR_MAGIC) {
         Some(_) => cbor::append(raw, out),
         None => raw_json::append(raw, out),
     };

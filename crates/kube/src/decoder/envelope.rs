@@ -5,7 +5,7 @@ use super::wire::{self, Reader, Span, WireField};
 use super::{cbor, go_text};
 
 /// What a value begins with where it is a protobuf object.
-pub(super) const PROTOBUF: &[u8] = b"k8s\0";
+pub(super) const PROTOBUF_MAGIC: &[u8] = b"k8s\0";
 
 /// A value's wrapping.
 #[derive(Debug, PartialEq)]
@@ -23,10 +23,10 @@ pub(super) enum Envelope {
 impl Envelope {
     /// Looks at a value. A fault is a protobuf envelope that is broken.
     pub(super) fn of(value: &[u8]) -> Result<Self> {
-        if value.starts_with(PROTOBUF) {
+        if value.starts_with(PROTOBUF_MAGIC) {
             return protobuf(value);
         }
-        if value.starts_with(&cbor::MAGIC) {
+        if value.starts_with(&cbor::CBOR_MAGIC) {
             return Ok(Self::Cbor);
         }
         Ok(if value.trim_ascii_start().first() == Some(&b'{') { Self::Json } else { Self::Foreign })
@@ -35,26 +35,26 @@ impl Envelope {
 
 /// Reads `runtime.Unknown`: 1 type meta (1 apiVersion, 2 kind), 2 raw, 3 content encoding, 4 content type.
 fn protobuf(value: &[u8]) -> Result<Envelope> {
-    let whole = Span { start: PROTOBUF.len(), end: value.len() };
+    let whole = Span { start: PROTOBUF_MAGIC.len(), end: value.len() };
     let (mut api_version, mut kind) = (String::new(), String::new());
     let mut object = Span { start: value.len(), end: value.len() };
     let mut reader = Reader::new(value, whole);
     while let Some(WireField { at, number, wire_type, payload, .. }) = reader.field()? {
         match (number, wire_type) {
-            (1, wire::LEN) => {
+            (1, wire::WIRE_LEN) => {
                 let mut inner = Reader::new(value, payload);
                 while let Some(WireField { number, wire_type, payload: text, .. }) = inner.field()? {
                     let text = || go_text::utf8(&value[text.start..text.end]).into_owned();
                     match (number, wire_type) {
-                        (1, wire::LEN) => api_version = text(),
-                        (2, wire::LEN) => kind = text(),
+                        (1, wire::WIRE_LEN) => api_version = text(),
+                        (2, wire::WIRE_LEN) => kind = text(),
                         _ => {}
                     }
                 }
             }
-            (2, wire::LEN) => object = payload,
-            (3, wire::LEN) if payload.start < payload.end => return Err(Fault::new("an envelope with a content encoding", at)),
-            (3, wire::LEN) => {}
+            (2, wire::WIRE_LEN) => object = payload,
+            (3, wire::WIRE_LEN) if payload.start < payload.end => return Err(Fault::new("an envelope with a content encoding", at)),
+            (3, wire::WIRE_LEN) => {}
             (1..=3, _) => return Err(Fault::new(format!("an envelope whose field {number} has wire type {wire_type}"), at)),
             _ => {}
         }

@@ -148,7 +148,7 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
                 Take::Unknown => return None,
                 Take::Skip => {}
                 Take::Whole => self.out.extend_from_slice(&self.bytes[at..payload.end]),
-                _ if wire_type != wire::LEN => return None,
+                _ if wire_type != wire::WIRE_LEN => return None,
                 Take::Part(part) => {
                     self.out.extend_from_slice(&self.bytes[at..tag_end]);
                     let start = self.out.len();
@@ -192,8 +192,8 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
         let mut seconds = None;
         while !reader.at_end() {
             match reader.tag().ok()? {
-                (1, wire::VARINT) if seconds.is_none() => seconds = Some(reader.varint().ok()?),
-                (2, wire::VARINT) if reader.varint().ok()? == 0 => {}
+                (1, wire::WIRE_VARINT) if seconds.is_none() => seconds = Some(reader.varint().ok()?),
+                (2, wire::WIRE_VARINT) if reader.varint().ok()? == 0 => {}
                 _ => return None,
             }
         }
@@ -206,8 +206,8 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
         let mut key = None;
         while let Some(WireField { number, wire_type, payload, .. }) = reader.field().ok()? {
             match (number, wire_type) {
-                (1, wire::LEN) if key.is_none() => key = Some(self.text(payload)?),
-                (2, wire::LEN) => drop(self.text(payload)?),
+                (1, wire::WIRE_LEN) if key.is_none() => key = Some(self.text(payload)?),
+                (2, wire::WIRE_LEN) => drop(self.text(payload)?),
                 _ => return None,
             }
         }
@@ -291,19 +291,19 @@ mod tests {
     use super::*;
     use crate::release::Release;
 
-    const SHOWN: [&str; 4] = ["metadata.name", "metadata.creationTimestamp", "metadata.labels", "metadata.finalizers"];
+    const SHOWN_FIELDS: [&str; 4] = ["metadata.name", "metadata.creationTimestamp", "metadata.labels", "metadata.finalizers"];
 
     /// What is shown of a value, as text, and its excerpt; `None` where it has none.
     fn excerpt_of(value: &[u8]) -> Option<(Vec<String>, Vec<u8>)> {
         let copied = FieldSet::of(["metadata.namespace", "spec.containers"]);
-        let excerpt = Decoder::new().excerpt("v1", "Pod", &copied, &SHOWN).expect("a pod has an excerpt");
+        let excerpt = Decoder::new().excerpt("v1", "Pod", &copied, &SHOWN_FIELDS).expect("a pod has an excerpt");
         let (mut shown, mut out) = (Vec::new(), Vec::new());
         let is_one = excerpt.append(b"/registry/pods/a/p", value, &mut out, |field| {
             let value = match field.value {
                 ShownValue::Text(text) => text.to_owned(),
                 ShownValue::Time(seconds) => seconds.to_string(),
             };
-            shown.push(format!("{} {value}", SHOWN[field.field]));
+            shown.push(format!("{} {value}", SHOWN_FIELDS[field.field]));
         });
         is_one.then_some((shown, out))
     }

@@ -50,9 +50,9 @@ impl fmt::Display for Fault {
 /// Puts a member's name or an index before a path: `spec` + `containers[0]`.
 pub(super) fn prepend(path: &mut String, segment: &str) {
     /// Names of members are data and may be of any length.
-    const LONGEST: usize = 400;
-    if segment.len() > LONGEST {
-        let end = (0..LONGEST - 3).rev().find(|&end| segment.is_char_boundary(end)).unwrap_or(0);
+    const MAX_PATH_BYTES: usize = 400;
+    if segment.len() > MAX_PATH_BYTES {
+        let end = (0..MAX_PATH_BYTES - 3).rev().find(|&end| segment.is_char_boundary(end)).unwrap_or(0);
         return prepend(path, &format!("{}…", &segment[..end]));
     }
     if !path.is_empty() && !path.starts_with('[') {

@@ -22,9 +22,9 @@ pub(super) fn append_string(out: &mut Vec<u8>, text: &[u8]) {
 fn is_plain(text: &[u8]) -> bool {
     if let Some(last) = text.last_chunk() {
         // Blocks may overlap.
-        return first_special(last) == BLOCK && text.as_chunks().0.iter().all(|block| first_special(block) == BLOCK);
+        return first_special(last) == BLOCK_BYTES && text.as_chunks().0.iter().all(|block| first_special(block) == BLOCK_BYTES);
     }
-    let mut block = [b' '; BLOCK];
+    let mut block = [b' '; BLOCK_BYTES];
     if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
         block[..8].copy_from_slice(first);
         block[8..].copy_from_slice(last);
@@ -34,16 +34,16 @@ fn is_plain(text: &[u8]) -> bool {
     } else {
         return text.iter().all(|&byte| is_plain_byte(byte));
     }
-    first_special(&block) == BLOCK
+    first_special(&block) == BLOCK_BYTES
 }
 
 /// As many bytes are looked at at once.
-pub(super) const BLOCK: usize = 16;
+pub(super) const BLOCK_BYTES: usize = 16;
 
-/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK`] if there is none.
+/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK_BYTES`] if there is none.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(super) fn first_special(block: &[u8; BLOCK]) -> usize {
+pub(super) fn first_special(block: &[u8; BLOCK_BYTES]) -> usize {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8};
     // SAFETY: SSE2 is in every x86-64.
     unsafe {
@@ -55,15 +55,15 @@ pub(super) fn first_special(block: &[u8; BLOCK]) -> usize {
         let angle = equals(_mm_or_si128(bytes, _mm_set1_epi8(2)), b'>');
         let quotes = _mm_or_si128(equals(bytes, b'"'), equals(bytes, b'\\'));
         let special = _mm_or_si128(_mm_or_si128(low, angle), _mm_or_si128(quotes, equals(bytes, b'&')));
-        (_mm_movemask_epi8(special) | 1 << BLOCK).trailing_zeros() as usize
+        (_mm_movemask_epi8(special) | 1 << BLOCK_BYTES).trailing_zeros() as usize
     }
 }
 
-/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK`] if there is none.
+/// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK_BYTES`] if there is none.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-pub(super) fn first_special(block: &[u8; BLOCK]) -> usize {
-    block.iter().position(|&byte| !is_plain_byte(byte)).unwrap_or(BLOCK)
+pub(super) fn first_special(block: &[u8; BLOCK_BYTES]) -> usize {
+    block.iter().position(|&byte| !is_plain_byte(byte)).unwrap_or(BLOCK_BYTES)
 }
 
 /// Whether a byte is ASCII that needs no escape.
@@ -93,8 +93,8 @@ fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
                 0xe2 if rest.starts_with("\u{2029}".as_bytes()) => append(out, b"\\u2029", 3),
                 0xe2 => append(out, &rest[..3], 3),
                 _ => {
-                    const HEX: &[u8; 16] = b"0123456789abcdef";
-                    append(out, &[b'\\', b'u', b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]], 1)
+                    const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+                    append(out, &[b'\\', b'u', b'0', b'0', HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]], 1)
                 }
             };
             rest = &rest[taken..];
@@ -262,13 +262,13 @@ mod tests {
     #[test]
     fn every_byte_is_plain_in_a_block_as_it_is_alone() {
         for byte in 0..=255u8 {
-            for position in 0..BLOCK {
+            for position in 0..BLOCK_BYTES {
                 let mut block = *b"abcdefghijklmnop";
                 block[position] = byte;
-                let special = if is_plain_byte(byte) { BLOCK } else { position };
+                let special = if is_plain_byte(byte) { BLOCK_BYTES } else { position };
                 assert_eq!(first_special(&block), special, "byte {byte:#x} at {position}");
-                assert_eq!(is_plain(&block[..=position]), special == BLOCK);
-                assert_eq!(is_plain(&block.repeat(3)[..=32 + position]), special == BLOCK);
+                assert_eq!(is_plain(&block[..=position]), special == BLOCK_BYTES);
+                assert_eq!(is_plain(&block.repeat(3)[..=32 + position]), special == BLOCK_BYTES);
             }
         }
     }

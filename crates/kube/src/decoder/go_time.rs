@@ -70,8 +70,8 @@ pub(super) fn micro_time(seconds: i64, nanos: i64) -> TimeText {
 
 /// Seconds and nanoseconds, the latter from 0 to below a second.
 pub(super) fn normal(seconds: i64, nanos: i64) -> (i64, i64) {
-    const SECOND: i64 = 1_000_000_000;
-    (seconds.wrapping_add(nanos.div_euclid(SECOND)), nanos.rem_euclid(SECOND))
+    const NANOS_PER_SECOND: i64 = 1_000_000_000;
+    (seconds.wrapping_add(nanos.div_euclid(NANOS_PER_SECOND)), nanos.rem_euclid(NANOS_PER_SECOND))
 }
 
 /// Days since 1970 to a date of the proleptic Gregorian calendar.
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn go_times_are_written_as_go_writes_them() {
         for (seconds, text) in [
             (1_795_210_103, "2026-11-20T21:28:23Z"),
             (0, "1970-01-01T00:00:00Z"),

@@ -28,7 +28,7 @@ struct Entry {
 }
 
 impl Decoder {
-    /// Returns the manager whose entry in managedFields has the newest time, of several the last; `None` where there is none, where the value is CBOR, and
+    /// Returns the manager whose entry in managedFields has the newest time, of several the last; `None` if there is none, where the value is CBOR, and
     /// where it cannot be read. An entry gets a new time when its manager changes something.
     #[doc(hidden)]
     pub fn last_manager(&self, key: &[u8], value: &[u8]) -> Option<String> {

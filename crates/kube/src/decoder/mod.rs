@@ -48,7 +48,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::apart::{Apart, StoredVersion};
-use self::envelope::PROTOBUF;
+use self::envelope::PROTOBUF_MAGIC;
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
 pub use self::searched::SearchedText;
@@ -101,7 +101,7 @@ pub struct Decoder {
 struct Part<'w> {
     /// Without `metadata.managedFields`.
     is_lean: bool,
-    /// Only these members; all of them where there are none.
+    /// Only these members; all of them if there are none.
     wanted: Option<&'w FieldSet>,
 }
 
@@ -152,7 +152,7 @@ impl Decoder {
         Self { keeps_order: true, ..self }
     }
 
-    /// Shows the values of Secrets, where `shows`, instead of [`secret::MASK`].
+    /// Shows the values of Secrets, where `shows`, instead of [`secret::VALUE_MASK`].
     #[must_use]
     pub fn showing_secrets(self, shows: bool) -> Self {
         Self { shows_secrets: shows, ..self }
@@ -299,7 +299,7 @@ impl Decoder {
 
     /// The object in a value that is not sealed, if it is plain.
     fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
-        match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF) && value.len() <= MAX_LENGTH)?) {
+        match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF_MAGIC) && value.len() <= MAX_LENGTH)?) {
             Ok(Stored::Protobuf(wire)) if wire.is_plain => Some(wire),
             _ => None,
         }

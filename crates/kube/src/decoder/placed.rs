@@ -12,7 +12,7 @@ use crate::registry_key::{KeyResource, RegistryKey};
 static BUILT_IN: LazyLock<Kinds> = LazyLock::new(Kinds::builtin);
 
 /// The prefixes that API servers' keys have where no other is named: Kubernetes' and OpenShift's.
-const PREFIXES: [&str; 2] = ["/registry", "/kubernetes.io"];
+const KEY_PREFIXES: [&str; 2] = ["/registry", "/kubernetes.io"];
 
 /// The kind of Kubernetes' own whose objects lie at a key below `prefix`, or else below the usual ones.
 pub(super) fn kind_at<'k>(prefix: Option<&str>, key: &'k [u8]) -> Option<&'k str> {
@@ -22,14 +22,14 @@ pub(super) fn kind_at<'k>(prefix: Option<&str>, key: &'k [u8]) -> Option<&'k str
     };
     match prefix {
         Some(prefix) => below(prefix),
-        None => PREFIXES.into_iter().filter(|prefix| key.starts_with(prefix.as_bytes())).find_map(below),
+        None => KEY_PREFIXES.into_iter().filter(|prefix| key.starts_with(prefix.as_bytes())).find_map(below),
     }
 }
 
 /// Why a value of the kind `found` cannot be an object of `expected`; `None` where it can.
 pub(super) fn misplaced(expected: &str, found: &str) -> Option<String> {
-    const LONGEST: usize = 63;
-    let is_name = found.len() <= LONGEST && found.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    const MAX_NAME_BYTES: usize = 63;
+    let is_name = found.len() <= MAX_NAME_BYTES && found.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let what = match found {
         "" => "an object without a kind",
         found if is_name => found,
@@ -67,7 +67,7 @@ pub(super) fn dynamic_type(value: &[u8]) -> Option<(String, String)> {
 
 /// A value in JSON or CBOR as JSON.
 fn json_of(value: &[u8]) -> Option<Cow<'_, [u8]>> {
-    if !value.starts_with(&cbor::MAGIC) {
+    if !value.starts_with(&cbor::CBOR_MAGIC) {
         return Some(Cow::Borrowed(value));
     }
     let mut text = Vec::new();

@@ -69,18 +69,18 @@ pub(super) fn rewrite_numbers(value: &mut Value) {
     }
 }
 
-/// A float64 holds every number of so many digits that has no exponent.
+/// A float64 holds every number of this many digits that has no exponent.
 const SAFE_DIGITS: usize = 300;
 
 /// Appends the value and returns where the first number is that no float64 holds.
 pub(super) fn parse(text: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
-    let mut parser = Parser { text, pos: 0, members: OpenMembers::default(), out_of_range: None };
+    let mut parser = JsonParser { text, pos: 0, members: OpenMembers::default(), out_of_range: None };
     parser.value(out, 0)?;
     parser.space();
     if parser.pos < text.len() { Err(parser.fault("text after the JSON value")) } else { Ok(parser.out_of_range) }
 }
 
-struct Parser<'a> {
+struct JsonParser<'a> {
     text: &'a [u8],
     pos: usize,
     members: OpenMembers,
@@ -88,7 +88,7 @@ struct Parser<'a> {
     out_of_range: Option<usize>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> JsonParser<'a> {
     fn fault(&self, what: &str) -> Box<Fault> {
         if self.pos >= self.text.len() { Fault::new("JSON cut short", self.pos) } else { Fault::new(what, self.pos) }
     }
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         while let Some(block) = self.text[pos..].first_chunk() {
             let plain = go_text::first_special(block);
             pos += plain;
-            if plain < go_text::BLOCK {
+            if plain < go_text::BLOCK_BYTES {
                 break;
             }
         }

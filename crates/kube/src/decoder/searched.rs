@@ -23,7 +23,7 @@ use super::{Decoder, cbor, placed, secret, served, versions};
 use crate::proto::kubernetes::MESSAGES;
 
 /// Characters of base64 that stand for three bytes.
-const GROUP: usize = 4;
+const GROUP_CHARS: usize = 4;
 
 /// Texts that are searched for in stored values.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ fn has_odd_strings(item: &[u8]) -> bool {
     /// Strings of indefinite length, of bytes and of text.
     const IN_PIECES: [u8; 2] = [0x5f, 0x7f];
     // Tags 21 to 23, and the heads of tags that are written in more bytes than they need.
-    item[cbor::MAGIC.len()..].iter().any(|byte| IN_PIECES.contains(byte) || (0xd5..=0xdb).contains(byte))
+    item[cbor::CBOR_MAGIC.len()..].iter().any(|byte| IN_PIECES.contains(byte) || (0xd5..=0xdb).contains(byte))
 }
 
 impl Decoder {
@@ -85,7 +85,7 @@ impl Decoder {
                 Err(_) | Ok(Envelope::Foreign) => true,
                 Ok(Envelope::Protobuf { api_version, kind, .. }) => {
                     self.adds_text(&api_version, &kind)
-                        || memmem::find_iter(&value[..], &cbor::MAGIC).any(|at| has_odd_strings(&value[at..]))
+                        || memmem::find_iter(&value[..], &cbor::CBOR_MAGIC).any(|at| has_odd_strings(&value[at..]))
                 }
                 Ok(Envelope::Cbor) => has_odd_strings(&value) || self.is_conformed(key, &value),
                 Ok(Envelope::Json) => self.is_conformed(key, &value),
@@ -156,7 +156,7 @@ fn needles(texts: &[String]) -> Option<Vec<Vec<u8>>> {
         if !digits.bytes().all(is_digit) {
             continue;
         }
-        for before in 0..GROUP {
+        for before in 0..GROUP_CHARS {
             needles.push(whole_bytes(digits, before)?);
         }
     }
@@ -166,7 +166,7 @@ fn needles(texts: &[String]) -> Option<Vec<Vec<u8>>> {
 /// The bytes that digits of base64 stand for, as far as they are whole, where so many digits stand before them in their group; `None` where none is.
 fn whole_bytes(digits: &str, before: usize) -> Option<Vec<u8>> {
     /// Digits that stand for nothing.
-    const BLANK: &str = "A";
+    const BLANK_DIGIT: &str = "A";
     let digits: String = digits
         .chars()
         .map(|c| {
@@ -180,7 +180,7 @@ fn whole_bytes(digits: &str, before: usize) -> Option<Vec<u8>> {
         })
         .collect();
     let end = before + digits.len();
-    let padded = BLANK.repeat(before) + &digits + &BLANK.repeat(end.next_multiple_of(GROUP) - end);
+    let padded = BLANK_DIGIT.repeat(before) + &digits + &BLANK_DIGIT.repeat(end.next_multiple_of(GROUP_CHARS) - end);
     let lenient =
         GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let bytes = GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(padded).ok()?;
@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    const KEY: &[u8] = b"/registry/example.com/things/a/b";
+    const SAMPLE_KEY: &[u8] = b"/registry/example.com/things/a/b";
 
     fn text(text: &str) -> SearchedText {
         SearchedText::any_of(&[text.to_owned()], false)
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn escapes_of_others_than_go_are_decoded() {
         let value = |text: &str| format!(r#"{{"apiVersion":"example.com/v1","kind":"Thing","spec":"{text}"}}"#);
-        let may_show = |stored: &str, shown: &str| Decoder::new().may_show(KEY, value(stored).as_bytes(), &text(shown));
+        let may_show = |stored: &str, shown: &str| Decoder::new().may_show(SAMPLE_KEY, value(stored).as_bytes(), &text(shown));
         assert!(
             may_show(r"\u0077eb", "web") && may_show(r"a\/b-c", "a/b-c") && may_show(r"a\u003cb", "a<b") && may_show(r#"a\"b"#, "a\"b")
         );
@@ -315,17 +315,17 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_that_is_shown_is_missed(object in object(), part in any_text(), members in any::<bool>()) {
-            let mut cbor = cbor::MAGIC.to_vec();
+            let mut cbor = cbor::CBOR_MAGIC.to_vec();
             cbor_of(&object, &mut cbor);
             let (compact, escaped) = (serde_json::to_vec(&object).unwrap(), super::super::go_json(&object));
             let spelt = object.to_string().replace('a', "\\u0061").replace("f\\u0061lse", "false");
             for stored in [&compact[..], &escaped, spelt.as_bytes(), &cbor] {
-                let Some(shown) = Decoder::new().decode(KEY, stored, 7).object().cloned() else { continue };
+                let Some(shown) = Decoder::new().decode(SAMPLE_KEY, stored, 7).object().cloned() else { continue };
                 let parts = shown["spec"]["texts"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let parts: Vec<String> = parts.flat_map(pieces).chain([part.clone()]).filter(|part| shows(&shown, part, members)).collect();
                 for part in parts {
                     let searched = SearchedText::any_of(std::slice::from_ref(&part), members);
-                    prop_assert!(Decoder::new().may_show(KEY, stored, &searched), "{:?} in {}", part, shown);
+                    prop_assert!(Decoder::new().may_show(SAMPLE_KEY, stored, &searched), "{:?} in {}", part, shown);
                 }
             }
         }

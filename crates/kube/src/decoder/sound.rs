@@ -23,7 +23,7 @@ fn fields(context: &mut Context<'_>, message: &'static Message, numbers: &Number
                 let row = message.only_row(message.fills[usize::from(slot) - 1], context.minor)?;
                 field(context, row, wire_type, payload, depth)?;
             }
-            _ if wire_type != wire::LEN || inlined == MAX_INLINED => return None,
+            _ if wire_type != wire::WIRE_LEN || inlined == MAX_INLINED => return None,
             slot => {
                 let inner = &numbers.inlined[usize::from(slot - Numbers::INLINED) - 1];
                 fields(context, message, inner, payload, depth, inlined + 1)?;
@@ -38,13 +38,13 @@ fn field(context: &mut Context<'_>, row: &'static Row, wire_type: u8, payload: S
     if row.card != Card::Map {
         return value(context, row.ty, wire_type, payload, depth);
     }
-    if wire_type != wire::LEN {
+    if wire_type != wire::WIRE_LEN {
         return None;
     }
     let mut entry = Reader::new(context.bytes, payload);
     while let Some(WireField { number, wire_type, payload, .. }) = entry.field().ok()? {
         match number {
-            1 if wire_type == wire::LEN => {}
+            1 if wire_type == wire::WIRE_LEN => {}
             2 => value(context, row.ty, wire_type, payload, depth)?,
             _ => return None,
         }

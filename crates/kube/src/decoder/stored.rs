@@ -150,7 +150,7 @@ pub(super) struct Dynamic {
 
 impl Dynamic {
     fn of(value: &[u8]) -> Result<Self> {
-        let json = if value.starts_with(&cbor::MAGIC) {
+        let json = if value.starts_with(&cbor::CBOR_MAGIC) {
             let mut text = Vec::with_capacity(value.len() + 64);
             cbor::append(value, &mut text)?;
             CanonicalText { text: text.into(), out_of_range: None }

@@ -62,7 +62,7 @@ pub(super) struct TypedObject<'c, 'de> {
     pub message: &'static Message,
     pub span: Span,
     pub identity: Identity<'c>,
-    /// Which of its members are wanted; all where there are none.
+    /// Which of its members are wanted; all if there are none.
     pub wanted: Option<&'c FieldSet>,
 }
 
@@ -70,11 +70,11 @@ impl<'de> Deserializer<'de> for TypedObject<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        self.visit(ALL, visitor)
+        self.visit(ALL_ROWS, visitor)
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
-        let rows = if self.wanted.is_some() { ALL } else { rows_of(self.message, fields, self.context) };
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: FieldNames, visitor: V) -> Result<V::Value, Unfit> {
+        let rows = if self.wanted.is_some() { ALL_ROWS } else { rows_of(self.message, fields, self.context) };
         self.visit(rows, visitor)
     }
 
@@ -91,21 +91,21 @@ impl<'de> TypedObject<'_, 'de> {
 }
 
 /// The names of a type's fields, as serde passes them.
-type Fields = &'static [&'static str];
+type FieldNames = &'static [&'static str];
 
 /// All rows of a message.
-const ALL: u64 = u64::MAX;
+const ALL_ROWS: u64 = u64::MAX;
 
 thread_local! {
     /// Which rows a type has fields for, cached by message, fields and release, so that names are not compared for every value.
-    static ROWS: RefCell<HashMap<(usize, usize, usize, u8), u64>> = RefCell::default();
+    static ROWS_BY_TYPE: RefCell<HashMap<(usize, usize, usize, u8), u64>> = RefCell::default();
 }
 
 /// Returns the rows of a message that a type has fields for, and the rows that the release lacks, which are reported as unknown fields.
-fn rows_of(message: &'static Message, fields: Fields, context: &Context<'_>) -> u64 {
+fn rows_of(message: &'static Message, fields: FieldNames, context: &Context<'_>) -> u64 {
     let of_row = |(number, row): (usize, &Row)| u64::from(!context.has(row) || fields.contains(&row.name)) << number;
     let key = (std::ptr::from_ref(message) as usize, fields.as_ptr() as usize, fields.len(), context.minor);
-    ROWS.with_borrow_mut(|known| *known.entry(key).or_insert_with(|| message.rows.iter().enumerate().map(of_row).sum()))
+    ROWS_BY_TYPE.with_borrow_mut(|known| *known.entry(key).or_insert_with(|| message.rows.iter().enumerate().map(of_row).sum()))
 }
 
 fn visit_struct<'de, V: Visitor<'de>>(
@@ -176,7 +176,7 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
             (JsonValue::Kind, Place::Root(identity)) => return seed.deserialize(CowStrDeserializer::new(identity.kind.into())),
             _ => {}
         }
-        let result = seed.deserialize(Field { context: self.context, shown, place: self.place.of_member(name), wanted });
+        let result = seed.deserialize(FieldValue { context: self.context, shown, place: self.place.of_member(name), wanted });
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))
     }
@@ -186,21 +186,21 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
 /// noted.
 fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name: &str) -> Checked<()> {
     let before = context.unknown.len();
-    let result = IgnoredAny::deserialize(Field { context, shown, place: Place::Elsewhere, wanted: None });
+    let result = IgnoredAny::deserialize(FieldValue { context, shown, place: Place::Elsewhere, wanted: None });
     context.locate(before, || name.to_owned());
     result.map(|_| ()).map_err(|unfit| unfit.0.within(name))
 }
 
 /// One value.
-pub(super) struct Field<'c, 'p, 'de> {
+pub(super) struct FieldValue<'c, 'p, 'de> {
     pub context: &'c mut Context<'de>,
     pub shown: JsonValue<'de>,
     pub place: Place<'p>,
-    /// Which of its members are wanted; all where there are none.
+    /// Which of its members are wanted; all if there are none.
     pub wanted: Option<&'p FieldSet>,
 }
 
-impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
+impl<'de> Deserializer<'de> for FieldValue<'_, '_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
@@ -228,7 +228,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 embedded::append(context.slice(span), span.start, &mut text)?;
                 visit_json(&text, visitor)
             }
-            JsonValue::Struct(message, span) => visit_struct(context, message, span, ALL, place, wanted, visitor),
+            JsonValue::Struct(message, span) => visit_struct(context, message, span, ALL_ROWS, place, wanted, visitor),
             JsonValue::List(ty, items) => visitor.visit_seq(List { context, ty, items, index: 0, wanted }),
             JsonValue::Map(ty, items) => {
                 let entries = context.sorted_entries(items)?.into_iter();
@@ -237,9 +237,9 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: Fields, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: FieldNames, visitor: V) -> Result<V::Value, Unfit> {
         let JsonValue::Struct(message, span) = self.shown else { return self.deserialize_any(visitor) };
-        let rows = if self.wanted.is_some() { ALL } else { rows_of(message, fields, self.context) };
+        let rows = if self.wanted.is_some() { ALL_ROWS } else { rows_of(message, fields, self.context) };
         visit_struct(self.context, message, span, rows, self.place, self.wanted, visitor)
     }
 
@@ -260,7 +260,7 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
                 embedded::check(self.context.slice(span), span.start)?;
                 visitor.visit_unit()
             }
-            JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON has no text for", 0).into()),
+            JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON cannot represent", 0).into()),
             _ => visitor.visit_unit(),
         }
     }
@@ -298,7 +298,7 @@ impl<'de> SeqAccess<'de> for List<'_, '_, 'de> {
             JsonValue::Hidden => Ok(None),
             shown => {
                 let before = self.context.unknown.len();
-                let item = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere, wanted: self.wanted });
+                let item = seed.deserialize(FieldValue { context: self.context, shown, place: Place::Elsewhere, wanted: self.wanted });
                 self.context.locate(before, || format!("[{index}]"));
                 item.map(Some).map_err(|unfit| segment(unfit, index))
             }
@@ -336,7 +336,7 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
         let Some(entry) = self.pending.take() else { return Err(de::Error::custom("a value before its key")) };
         let shown = self.context.entry_value(self.ty, &entry)?;
         let before = self.context.unknown.len();
-        let value = seed.deserialize(Field { context: self.context, shown, place: Place::Elsewhere, wanted: None });
+        let value = seed.deserialize(FieldValue { context: self.context, shown, place: Place::Elsewhere, wanted: None });
         let segment = |context: &Context<'_>| format!("[{:?}]", go_text::utf8(context.key(&entry)));
         let name = if self.context.unknown.len() > before || value.is_err() { segment(self.context) } else { String::new() };
         self.context.locate(before, || name.clone());

@@ -87,9 +87,9 @@ impl JsonValue<'_> {
 #[inline]
 pub(super) fn wire_type_of(ty: Type) -> u8 {
     match ty {
-        Type::Bool | Type::Int32 | Type::Int64 => wire::VARINT,
-        Type::Double => wire::FIXED64,
-        _ => wire::LEN,
+        Type::Bool | Type::Int32 | Type::Int64 => wire::WIRE_VARINT,
+        Type::Double => wire::WIRE_FIXED64,
+        _ => wire::WIRE_LEN,
     }
 }
 
@@ -199,14 +199,14 @@ impl<'a> Context<'a> {
         loop {
             if items.reader_at < items.packed_end {
                 let mut reader = Reader::new(self.bytes, Span { start: items.reader_at as usize, end: items.packed_end as usize });
-                let wire_type = if ty == Type::Double { wire::FIXED64 } else { wire::VARINT };
+                let wire_type = if ty == Type::Double { wire::WIRE_FIXED64 } else { wire::WIRE_VARINT };
                 let shown = self.read(ty, &mut reader, wire_type);
                 items.reader_at = reader.pos as u32;
                 return shown;
             }
             items.packed_end = 0;
             let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(JsonValue::Hidden) };
-            if wire_type == wire::LEN && matches!(ty, Type::Bool | Type::Int32 | Type::Int64 | Type::Double) {
+            if wire_type == wire::WIRE_LEN && matches!(ty, Type::Bool | Type::Int32 | Type::Int64 | Type::Double) {
                 let packed = reader.span()?;
                 (items.reader_at, items.packed_end) = (packed.start as u32, packed.end as u32);
                 continue;
@@ -217,10 +217,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The next entry of a map: its key and where its value's tag is, or where there is none.
+    /// The next entry of a map: its key and where its value's tag is, or if there is none.
     fn next_entry(&mut self, items: &mut Items) -> Result<Option<MapEntry>> {
         let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(None) };
-        if wire_type != wire::LEN {
+        if wire_type != wire::WIRE_LEN {
             return Err(Fault::new("expected a map's entry", reader.pos));
         }
         let span = reader.span()?;
@@ -229,7 +229,7 @@ impl<'a> Context<'a> {
         let mut reader = Reader::new(self.bytes, span);
         while let Some(WireField { at, number, wire_type, payload, .. }) = reader.field()? {
             match number {
-                1 if wire_type == wire::LEN => entry.key = payload,
+                1 if wire_type == wire::WIRE_LEN => entry.key = payload,
                 2 => entry.value_at = Some(at),
                 _ => return Err(Fault::new("unexpected field in a map's entry", at)),
             }

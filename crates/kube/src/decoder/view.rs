@@ -174,7 +174,7 @@ impl<'a> Context<'a> {
     /// The last payload of a field that is there, which has a length before it.
     pub(super) fn last_span(&self, slot: Slot, end: usize) -> Result<Span> {
         let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
-        super::values::expect(wire::LEN, slot.wire_type(), reader.pos)?;
+        super::values::expect(wire::WIRE_LEN, slot.wire_type(), reader.pos)?;
         reader.span()
     }
 
@@ -301,7 +301,7 @@ fn index(
             let place = usize::from(index_of) - 1;
             slots[place].add(at, tag_end, number, wire_type);
             rows |= message.fills[place];
-        } else if wire_type == wire::LEN && inlined < MAX_INLINED {
+        } else if wire_type == wire::WIRE_LEN && inlined < MAX_INLINED {
             let inner = &numbers.inlined[usize::from(index_of - Numbers::INLINED) - 1];
             rows |= index(bytes, message, inner, slots, unknown, payload, inlined + 1)?;
         } else {

@@ -33,12 +33,12 @@ pub(super) struct WireField {
 }
 
 /// How a field's payload lies on the wire.
-pub(super) const VARINT: u8 = 0;
-pub(super) const FIXED64: u8 = 1;
-pub(super) const LEN: u8 = 2;
-const GROUP: u8 = 3;
+pub(super) const WIRE_VARINT: u8 = 0;
+pub(super) const WIRE_FIXED64: u8 = 1;
+pub(super) const WIRE_LEN: u8 = 2;
+const WIRE_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
-pub(super) const FIXED32: u8 = 5;
+pub(super) const WIRE_FIXED32: u8 = 5;
 
 impl<'a> Reader<'a> {
     /// A reader of `span`, which must lie within `bytes`.
@@ -129,31 +129,31 @@ impl<'a> Reader<'a> {
     /// Passes over a payload and returns it, without a length before it.
     #[inline]
     pub(super) fn skip(&mut self, wire_type: u8) -> Result<Span> {
-        if wire_type == LEN { self.span() } else { self.skip_other(wire_type, 0) }
+        if wire_type == WIRE_LEN { self.span() } else { self.skip_other(wire_type, 0) }
     }
 
     fn skip_other(&mut self, wire_type: u8, groups: usize) -> Result<Span> {
         let start = self.pos;
         match wire_type {
-            VARINT => {
+            WIRE_VARINT => {
                 self.varint()?;
             }
-            FIXED64 | FIXED32 => {
-                let length = if wire_type == FIXED64 { 8 } else { 4 };
+            WIRE_FIXED64 | WIRE_FIXED32 => {
+                let length = if wire_type == WIRE_FIXED64 { 8 } else { 4 };
                 if length > self.bytes.len() - start {
                     return Err(Fault::new("number cut short", start));
                 }
                 self.pos += length;
             }
-            GROUP if groups < MAX_GROUPS => loop {
+            WIRE_GROUP if groups < MAX_GROUPS => loop {
                 let (_, inner) = self.tag()?;
                 match inner {
                     END_GROUP => break,
-                    LEN => drop(self.span()?),
+                    WIRE_LEN => drop(self.span()?),
                     _ => drop(self.skip_other(inner, groups + 1)?),
                 }
             },
-            GROUP => return Err(Fault::new("groups nested too deep", start)),
+            WIRE_GROUP => return Err(Fault::new("groups nested too deep", start)),
             END_GROUP => return Err(Fault::new("end of a group that never began", start)),
             _ => return Err(Fault::new(format!("unknown wire type {wire_type}"), start)),
         }

@@ -14,10 +14,10 @@ use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::{Card, Emit, Message, MessageId, Numbers, Render, Row, Type};
 
 /// What the bytes of an object begin with.
-const MAGIC: &[u8] = b"k8s\0";
+const PROTOBUF_MAGIC: &[u8] = b"k8s\0";
 
 /// The version under which the tables have the kinds that every group serves, such as `Status`.
-const META: &str = "meta.k8s.io/v1";
+const META_VERSION: &str = "meta.k8s.io/v1";
 
 /// The protobuf of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ impl Encoder {
     /// Returns the encoder of a kind; `None` if it has no protobuf form, as custom resources do not.
     pub fn of(api_version: &str, kind: &str, release: Release) -> Option<Self> {
         let root = |version: &str| ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(version, kind))).ok();
-        let at = root(api_version).or_else(|| root(META).filter(|_| api_version == "v1"))?;
+        let at = root(api_version).or_else(|| root(META_VERSION).filter(|_| api_version == "v1"))?;
         let message = message_of(ROOTS[at].message);
         Some(Self { message, minor: release.in_tables().min(message.last) })
     }
@@ -158,12 +158,12 @@ impl Encoder {
         match ty {
             Type::Bool | Type::Int32 | Type::Int64 => {
                 let bits = special::integer(ty, value)?;
-                tag(number, wire::VARINT, out);
+                tag(number, wire::WIRE_VARINT, out);
                 varint(bits, out);
             }
             Type::Double => {
                 let double = if value.is_null() { 0.0 } else { value.as_f64().ok_or_else(|| unfit("a number", value))? };
-                tag(number, wire::FIXED64, out);
+                tag(number, wire::WIRE_FIXED64, out);
                 out.extend(double.to_bits().to_le_bytes());
             }
             Type::String => length_delimited(number, special::text(value)?.as_bytes(), out),
@@ -202,17 +202,17 @@ fn unfit(wanted: &str, value: &Value) -> Box<EncodeError> {
 
 /// Appends what stands before an object of `length` bytes: the magic bytes and the fields of `runtime.Unknown` up to the object.
 pub fn envelope_head(api_version: &str, kind: &str, length: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(PROTOBUF_MAGIC);
     let mut type_meta = Vec::with_capacity(64);
     length_delimited(1, api_version.as_bytes(), &mut type_meta);
     length_delimited(2, kind.as_bytes(), &mut type_meta);
     length_delimited(1, &type_meta, out);
-    tag(2, wire::LEN, out);
+    tag(2, wire::WIRE_LEN, out);
     varint(length, out);
 }
 
 /// What stands after an object: an empty content encoding and content type.
-pub const ENVELOPE_TAIL: &[u8] = &[3 << 3 | wire::LEN, 0, 4 << 3 | wire::LEN, 0];
+pub const ENVELOPE_TAIL: &[u8] = &[3 << 3 | wire::WIRE_LEN, 0, 4 << 3 | wire::WIRE_LEN, 0];
 
 /// Returns an object in protobuf with its envelope; `None` where its kind has no protobuf.
 ///

@@ -37,7 +37,7 @@ pub(super) fn bytes(value: &Value) -> Result<Vec<u8>> {
 }
 
 fn number(number: u32, value: i64, out: &mut Vec<u8>) {
-    tag(number, wire::VARINT, out);
+    tag(number, wire::WIRE_VARINT, out);
     varint(value as u64, out);
 }
 

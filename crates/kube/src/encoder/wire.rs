@@ -1,8 +1,8 @@
 //! Writes the protobuf wire format.
 
-pub(super) const VARINT: u8 = 0;
-pub(super) const FIXED64: u8 = 1;
-pub(super) const LEN: u8 = 2;
+pub(super) const WIRE_VARINT: u8 = 0;
+pub(super) const WIRE_FIXED64: u8 = 1;
+pub(super) const WIRE_LEN: u8 = 2;
 
 /// Writes an unsigned number.
 pub(super) fn varint(value: u64, out: &mut Vec<u8>) {
@@ -16,14 +16,14 @@ pub(super) fn tag(number: u32, wire_type: u8, out: &mut Vec<u8>) {
 
 /// Writes a field of bytes.
 pub(super) fn length_delimited(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    tag(number, LEN, out);
+    tag(number, WIRE_LEN, out);
     varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
 /// Writes a message, whose length is put before it once it is known.
 pub(super) fn nested<E>(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
-    tag(number, LEN, out);
+    tag(number, WIRE_LEN, out);
     // Most messages are shorter than 128 bytes, whose length takes one byte.
     let start = out.len();
     out.push(0);

@@ -18,7 +18,7 @@ pub(super) struct DoesNotOpen;
 
 type Opened = Result<Vec<u8>, DoesNotOpen>;
 
-const BLOCK: usize = 16;
+const BLOCK_BYTES: usize = 16;
 const GCM_NONCE: usize = 12;
 const BOX_NONCE: usize = 24;
 /// KMS v2 with a seed: what the key is derived from lies before the nonce.
@@ -26,8 +26,8 @@ const KMS_INFO: usize = 32;
 
 /// AES-CBC: 16 bytes IV, then the ciphertext, padded as PKCS#7 says. Nothing authenticates it.
 pub(super) fn aes_cbc(secret: &[u8], payload: &[u8]) -> Opened {
-    let (iv, sealed) = payload.split_at_checked(BLOCK).ok_or(DoesNotOpen)?;
-    if sealed.is_empty() || sealed.len() % BLOCK != 0 {
+    let (iv, sealed) = payload.split_at_checked(BLOCK_BYTES).ok_or(DoesNotOpen)?;
+    if sealed.is_empty() || sealed.len() % BLOCK_BYTES != 0 {
         return Err(DoesNotOpen);
     }
     let mut plain = match secret.len() {

@@ -36,7 +36,7 @@ pub struct ResourceConfiguration {
 pub struct Provider {
     /// Which one.
     pub scheme: Scheme,
-    /// The keys, of which the first writes; none for identity and KMS.
+    /// The keys, the first of which writes; empty for identity and KMS.
     pub keys: Vec<Key>,
     /// KMS: the provider's name.
     pub name: String,

@@ -5,7 +5,7 @@ use std::fmt;
 use super::kms::KmsEnvelope;
 
 /// What every sealed value begins with.
-pub(super) const MARK: &[u8] = b"k8s:enc:";
+pub(super) const SEALED_PREFIX: &[u8] = b"k8s:enc:";
 
 /// How a value is stored: the providers of an encryption configuration, as its file spells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +28,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The prefixes of sealed values, without [`MARK`].
+    /// The prefixes of sealed values, without [`SEALED_PREFIX`].
     const PREFIXES: [(&'static str, Self); 5] = [
         ("aescbc:v1:", Self::AesCbc),
         ("aesgcm:v1:", Self::AesGcm),
@@ -73,12 +73,12 @@ pub struct Seal<'a> {
 impl<'a> Seal<'a> {
     /// Whether `value` is sealed at all.
     pub fn is_on(value: &[u8]) -> bool {
-        value.starts_with(MARK)
+        value.starts_with(SEALED_PREFIX)
     }
 
     /// Reads how `value` is sealed. `known` are the configured names: one may hold a colon, which else ends it.
     pub fn read<'n>(value: &'a [u8], known: impl IntoIterator<Item = &'n str>) -> Self {
-        let Some(sealed) = value.strip_prefix(MARK) else {
+        let Some(sealed) = value.strip_prefix(SEALED_PREFIX) else {
             return Self { scheme: Scheme::Identity, name: String::new(), key_id: None, payload: value };
         };
         let found = Scheme::PREFIXES.iter().find_map(|(prefix, scheme)| Some((*scheme, sealed.strip_prefix(prefix.as_bytes())?)));

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::kms::EncryptedObject;
 use super::*;
 
-const CONFIG: &str = r#"
+const CONFIG_YAML: &str = r#"
 apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
 resources:
@@ -27,7 +27,7 @@ resources:
 "#;
 
 fn config() -> EncryptionConfig {
-    EncryptionConfig::parse(CONFIG).unwrap()
+    EncryptionConfig::parse(CONFIG_YAML).unwrap()
 }
 
 /// A value sealed by AES-256-GCM with a nonce of zeros.
@@ -85,18 +85,18 @@ fn errors_do_not_hold_the_keys() {
     let secret = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
     let table = [
         (
-            CONFIG.replace("QkJCQkJCQkJCQkJCQkJCQg==", "QkJC"),
+            CONFIG_YAML.replace("QkJCQkJCQkJCQkJCQkJCQg==", "QkJC"),
             "secrets, deployments.apps: keys[1] of aesgcm has 3 bytes, not 16 or 24 or 32",
         ),
-        (CONFIG.replace("kind: EncryptionConfiguration", "kind: Pod"), "its kind is not EncryptionConfiguration"),
-        (CONFIG.replace("apiVersion: v2, name", "apiVersion: v7, name"), "kms vault: its apiVersion is neither v1 nor v2"),
-        (CONFIG.replace("name: vault,", "name: vault, timeout: 0s,"), "kms vault: its timeout is not a positive duration"),
-        (CONFIG.replace("identity: {}}, {secretbox", "identity: {}, secretbox"), "not one"),
-        (CONFIG.replace("secret: Q", "secret: !Q"), "line 7"),
-        (CONFIG.replace(secret, &format!("{{x: {secret}}}")), "line 7"),
-        (CONFIG.replace(&format!("new, secret: {secret}"), &format!("{secret}, secret: QkJC")), "keys[0] of aesgcm has 3 bytes"),
-        (CONFIG.replace("kind: EncryptionConfiguration", &format!("kind: {secret}")), "its kind is not EncryptionConfiguration"),
-        (CONFIG.replace("- identity", "- enigma"), "line 9"),
+        (CONFIG_YAML.replace("kind: EncryptionConfiguration", "kind: Pod"), "its kind is not EncryptionConfiguration"),
+        (CONFIG_YAML.replace("apiVersion: v2, name", "apiVersion: v7, name"), "kms vault: its apiVersion is neither v1 nor v2"),
+        (CONFIG_YAML.replace("name: vault,", "name: vault, timeout: 0s,"), "kms vault: its timeout is not a positive duration"),
+        (CONFIG_YAML.replace("identity: {}}, {secretbox", "identity: {}, secretbox"), "not one"),
+        (CONFIG_YAML.replace("secret: Q", "secret: !Q"), "line 7"),
+        (CONFIG_YAML.replace(secret, &format!("{{x: {secret}}}")), "line 7"),
+        (CONFIG_YAML.replace(&format!("new, secret: {secret}"), &format!("{secret}, secret: QkJC")), "keys[0] of aesgcm has 3 bytes"),
+        (CONFIG_YAML.replace("kind: EncryptionConfiguration", &format!("kind: {secret}")), "its kind is not EncryptionConfiguration"),
+        (CONFIG_YAML.replace("- identity", "- enigma"), "line 9"),
         ("kind: EncryptionConfiguration".to_owned(), "it names no resources"),
         ("\u{0}".to_owned(), "EncryptionConfiguration"),
     ];

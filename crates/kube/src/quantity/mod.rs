@@ -38,9 +38,9 @@ pub struct QuantityError {
     problem: &'static str,
 }
 
-const NANO: i32 = -9;
+const NANO_EXPONENT: i32 = -9;
 /// As many digits as always fit into upstream's 64-bit form.
-const SHORT: usize = 18;
+const MAX_SHORT_DIGITS: usize = 18;
 
 impl Quantity {
     /// Returns the quantity zero.
@@ -79,8 +79,8 @@ impl Quantity {
     /// zero or up and wraps or gives 0 where the result needs more than 64 bits, depending on how it holds the number.
     pub fn scaled_value(&self, scale: i32) -> i64 {
         if self.is_big && self.value < 0 {
-            let Some(nanos) = self.at_scale(NANO) else { return 0 };
-            let divisor = pow10(scale - NANO).and_then(|divisor| i64::try_from(divisor).ok()).unwrap_or(i64::MAX);
+            let Some(nanos) = self.at_scale(NANO_EXPONENT) else { return 0 };
+            let divisor = pow10(scale - NANO_EXPONENT).and_then(|divisor| i64::try_from(divisor).ok()).unwrap_or(i64::MAX);
             let nanos = nanos as i64;
             return nanos / divisor + i64::from(nanos % divisor != 0);
         }
@@ -96,7 +96,7 @@ impl Quantity {
 
     /// Returns the billionths; `None` where they need more than 38 digits.
     pub fn nanos(&self) -> Option<i128> {
-        self.at_scale(NANO)
+        self.at_scale(NANO_EXPONENT)
     }
 
     /// Returns -1, 0 or 1.
@@ -146,17 +146,17 @@ impl Quantity {
         match exponent {
             0 => write!(f, "{value}"),
             _ if exponential => write!(f, "{value}e{exponent}"),
-            _ => write!(f, "{value}{}", DECIMAL.iter().find(|(_, own)| *own == exponent).map_or("", |(suffix, _)| suffix)),
+            _ => write!(f, "{value}{}", DECIMAL_SUFFIXES.iter().find(|(_, own)| *own == exponent).map_or("", |(suffix, _)| suffix)),
         }
     }
 
     fn write_binary(f: &mut fmt::Formatter<'_>, mut value: i128) -> fmt::Result {
         let mut times = 0;
-        while value % 1024 == 0 && times < BINARY.len() {
+        while value % 1024 == 0 && times < BINARY_SUFFIXES.len() {
             value /= 1024;
             times += 1;
         }
-        write!(f, "{value}{}", if times == 0 { "" } else { BINARY[times - 1] })
+        write!(f, "{value}{}", if times == 0 { "" } else { BINARY_SUFFIXES[times - 1] })
     }
 }
 
@@ -215,9 +215,9 @@ impl PartialEq for Quantity {
 
 impl Eq for Quantity {}
 
-const DECIMAL: [(&str, i32); 10] =
+const DECIMAL_SUFFIXES: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
-const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const BINARY_SUFFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 fn error(text: &str, problem: &'static str) -> QuantityError {
     let end = text.char_indices().nth(60).map_or(text.len(), |(index, _)| index);
@@ -236,7 +236,7 @@ mod tests {
 
     /// Text, canonical text, value and milli-value as k8s.io/apimachinery v0.36.0 computes them.
     #[rustfmt::skip]
-    const CASES: &[(&str, &str, i64, i64)] = &[
+    const QUANTITY_CASES: &[(&str, &str, i64, i64)] = &[
         ("0", "0", 0, 0),
         ("+", "0", 0, 0),
         ("-", "0", 0, 0),
@@ -312,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn equals_upstream() {
-        for &(text, canonical, value, milli) in CASES {
+    fn quantities_equal_upstreams_text_and_values() {
+        for &(text, canonical, value, milli) in QUANTITY_CASES {
             let found = (Quantity::canonical(text).unwrap(), quantity(text).value(), quantity(text).milli_value());
             assert_eq!(found, (canonical.to_owned(), value, milli), "{text}");
         }
@@ -342,7 +342,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics(text in "[-+]?[0-9.]{0,45}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,11}") {
+        fn parsing_a_quantity_never_panics(text in "[-+]?[0-9.]{0,45}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,11}") {
             if let Ok(parsed) = text.parse::<Quantity>() {
                 let (_, _, _) = (parsed.value(), parsed.milli_value(), parsed.cmp(&Quantity::ZERO));
                 let _ = parsed.checked_add(&Quantity::new(1, Format::BinarySI));

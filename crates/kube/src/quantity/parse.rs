@@ -1,15 +1,15 @@
 //! Reads a quantity as upstream does, with its roundings and its cap.
 
-use super::{BINARY, DECIMAL, Format, NANO, Quantity, SHORT, pow10};
+use super::{BINARY_SUFFIXES, DECIMAL_SUFFIXES, Format, MAX_SHORT_DIGITS, NANO_EXPONENT, Quantity, pow10};
 
 /// Returns the quantity, and whether upstream would keep the text as its canonical form.
 pub(super) fn parse(text: &str) -> Result<(Quantity, bool), &'static str> {
-    const FORM: &str =
+    const QUANTITY_FORM: &str =
         "it must be digits, perhaps with a point, and one of the suffixes n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent like e3";
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_negative = text.starts_with('-');
     if text.is_empty() {
-        return Err(FORM);
+        return Err(QUANTITY_FORM);
     }
     let number = unsigned.trim_start_matches('0');
     let digits_end = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -18,14 +18,16 @@ pub(super) fn parse(text: &str) -> Result<(Quantity, bool), &'static str> {
         Some(rest) => rest.split_at(digits_end(rest)),
         None => ("", rest),
     };
-    let (exponent, format) = read_suffix(suffix).ok_or(FORM)?;
+    let (exponent, format) = read_suffix(suffix).ok_or(QUANTITY_FORM)?;
     let digits = whole.len().max(1) + fraction.len();
     if format == Format::BinarySI {
         if let Some(parsed) = short_binary(whole, fraction, exponent) {
             let keep = parsed.1 && text != "0";
             return Ok((signed(parsed.0, is_negative), keep));
         }
-    } else if let Some(scale) = exponent.checked_sub(fraction.len() as i32).filter(|&scale| digits <= SHORT && scale >= NANO) {
+    } else if let Some(scale) =
+        exponent.checked_sub(fraction.len() as i32).filter(|&scale| digits <= MAX_SHORT_DIGITS && scale >= NANO_EXPONENT)
+    {
         let value = number_of(whole, fraction).unwrap_or(0);
         let shifted_zero = whole.is_empty();
         let keep = text == "0" || (scale % 3 == 0 && !format!("{whole}{fraction}").ends_with("000") && !shifted_zero);
@@ -33,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<(Quantity, bool), &'static str> {
     }
     // Upstream's decimal needs a digit.
     if unsigned.find(|c: char| c.is_ascii_digit()).is_none_or(|first| unsigned[..first].contains(|c: char| c != '.')) {
-        return Err(FORM);
+        return Err(QUANTITY_FORM);
     }
     let quantity = long(whole, fraction, exponent, format).ok_or("it has more digits than can be held exactly")?;
     Ok((signed(quantity, is_negative), false))
@@ -50,10 +52,10 @@ fn number_of(whole: &str, fraction: &str) -> Option<i128> {
 
 /// Returns the power (of ten, for `BinarySI` of two) and the family of a suffix.
 fn read_suffix(suffix: &str) -> Option<(i32, Format)> {
-    if let Some((_, exponent)) = DECIMAL.iter().find(|(own, _)| *own == suffix) {
+    if let Some((_, exponent)) = DECIMAL_SUFFIXES.iter().find(|(own, _)| *own == suffix) {
         return Some((*exponent, Format::DecimalSI));
     }
-    if let Some(index) = BINARY.iter().position(|own| *own == suffix) {
+    if let Some(index) = BINARY_SUFFIXES.iter().position(|own| *own == suffix) {
         return Some((10 * (index as i32 + 1), Format::BinarySI));
     }
     let exponent = suffix.strip_prefix(['e', 'E'])?;
@@ -78,18 +80,18 @@ fn long(whole: &str, fraction: &str, exponent: i32, format: Format) -> Option<Qu
     let fraction = fraction.trim_end_matches('0');
     let (mut scale, binary) = if format == Format::BinarySI { (0, exponent) } else { (exponent, 0) };
     // Digits beyond what nanos can show only say whether to round up.
-    let kept = i64::from(scale).saturating_sub(i64::from(NANO)).saturating_add(i64::from(binary));
+    let kept = i64::from(scale).saturating_sub(i64::from(NANO_EXPONENT)).saturating_add(i64::from(binary));
     let (fraction, below) = split_beyond(fraction, kept);
     let value = number_of(whole, fraction)?.checked_mul(1 << binary);
     let Some(mut value) = value else {
         return (format == Format::BinarySI).then_some(Quantity { value: i64::MAX.into(), scale: 0, format, is_big: false });
     };
     scale = scale.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    if scale < NANO {
-        let divisor = pow10(NANO - scale);
+    if scale < NANO_EXPONENT {
+        let divisor = pow10(NANO_EXPONENT - scale);
         let rest = below || divisor.is_none_or(|divisor| value % divisor != 0);
         value = divisor.map_or(0, |divisor| value / divisor) + i128::from(rest && (value != 0 || below));
-        scale = NANO;
+        scale = NANO_EXPONENT;
     } else {
         value += i128::from(below);
     }

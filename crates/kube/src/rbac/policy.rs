@@ -38,7 +38,7 @@ impl PolicyKind {
 }
 
 /// The number of unreadable objects that are named.
-const NAMED: usize = 3;
+const MAX_UNREADABLE_NAMED: usize = 3;
 
 /// Every role and binding.
 #[derive(Debug, Default)]
@@ -110,12 +110,12 @@ pub struct RulesOfUser<'p> {
 
 /// A rule with the binding it comes from, or a binding without its role.
 enum Visited<'p> {
-    Rule { rule: &'p PolicyRule, place: Place<'p> },
+    Rule { rule: &'p PolicyRule, place: PolicyPlace<'p> },
     Missing(String),
 }
 
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct PolicyPlace<'p> {
     /// `None` for a ClusterRoleBinding.
     namespace: Option<&'p str>,
     name: &'p str,
@@ -190,7 +190,7 @@ impl Policy {
             let Some(subject) = binding.subjects.iter().find(|subject| subject.is(user, own.unwrap_or_default())) else { continue };
             match self.rules(&binding.role_ref, own.unwrap_or_default()) {
                 Ok(rules) => {
-                    let place = Place { namespace: own, name, binding, subject };
+                    let place = PolicyPlace { namespace: own, name, binding, subject };
                     visited.extend(rules.iter().map(|rule| Visited::Rule { rule, place }));
                 }
                 Err(error) => visited.extend(error.map(Visited::Missing)),
@@ -217,9 +217,7 @@ impl Policy {
     fn doubts(&self, user: &User, namespace: &str) -> Vec<String> {
         let mut doubts = Vec::new();
         if user.is_node() {
-            doubts.push(
-                "the Node authorizer, which may allow it to a kubelet, cannot be asked: etcd does not hold what it decides by".to_owned(),
-            );
+            doubts.push("the Node authorizer may allow it to a kubelet, but etcd does not hold what it decides by".to_owned());
         }
         let is_empty = self.cluster_bindings.is_empty() && self.bindings.is_empty() && self.unread.is_empty();
         if is_empty {
@@ -227,9 +225,9 @@ impl Policy {
         }
         let matter = self.unread.iter().filter(|((_, own, _), _)| own.is_empty() || own == namespace);
         let unread: Vec<String> = matter.map(|(unread, reason)| describe_unread(unread, reason)).collect();
-        doubts.extend(unread.iter().take(NAMED).cloned());
-        if unread.len() > NAMED {
-            doubts.push(format!("{} more roles and bindings cannot be read", unread.len() - NAMED));
+        doubts.extend(unread.iter().take(MAX_UNREADABLE_NAMED).cloned());
+        if unread.len() > MAX_UNREADABLE_NAMED {
+            doubts.push(format!("{} more roles and bindings cannot be read", unread.len() - MAX_UNREADABLE_NAMED));
         }
         doubts
     }
@@ -287,7 +285,7 @@ impl Subject {
     }
 }
 
-impl Place<'_> {
+impl PolicyPlace<'_> {
     fn describe(&self) -> String {
         let subject = match self.subject.kind.as_str() {
             "ServiceAccount" => format!("{}/{}", self.subject.name, self.subject.own_namespace(self.namespace.unwrap_or_default())),

@@ -17,10 +17,10 @@ pub struct PolicyRule {
     /// `pods`, `pods/log`, `*/scale`; `*` is every resource and subresource.
     #[serde(deserialize_with = "list")]
     pub resources: Vec<String>,
-    /// The objects allowed; none stands for all.
+    /// The objects allowed; empty means all.
     #[serde(deserialize_with = "list")]
     pub resource_names: Vec<String>,
-    /// Paths that are not resources; one that ends in `*` stands for every path with that beginning.
+    /// Paths that are not resources; one that ends in `*` means every path with that prefix.
     #[serde(rename = "nonResourceURLs", deserialize_with = "list")]
     pub non_resource_urls: Vec<String>,
 }

@@ -2,12 +2,12 @@
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
-const ANONYMOUS: &str = "system:anonymous";
-const AUTHENTICATED: &str = "system:authenticated";
-const UNAUTHENTICATED: &str = "system:unauthenticated";
+const ANONYMOUS_USER: &str = "system:anonymous";
+const AUTHENTICATED_GROUP: &str = "system:authenticated";
+const UNAUTHENTICATED_GROUP: &str = "system:unauthenticated";
 
 /// The group whose members an API server allows everything, before it asks RBAC.
-const MASTERS: &str = "system:masters";
+const MASTERS_GROUP: &str = "system:masters";
 
 /// A user with its groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,10 +28,10 @@ impl User {
             groups = vec![SERVICE_ACCOUNTS.to_owned(), format!("{SERVICE_ACCOUNTS}:{namespace}")];
         }
         let has = |group: &str| groups.iter().any(|own| own == group);
-        if name == ANONYMOUS && !has(UNAUTHENTICATED) {
-            groups.push(UNAUTHENTICATED.to_owned());
-        } else if name != ANONYMOUS && !has(AUTHENTICATED) && !has(UNAUTHENTICATED) {
-            groups.push(AUTHENTICATED.to_owned());
+        if name == ANONYMOUS_USER && !has(UNAUTHENTICATED_GROUP) {
+            groups.push(UNAUTHENTICATED_GROUP.to_owned());
+        } else if name != ANONYMOUS_USER && !has(AUTHENTICATED_GROUP) && !has(UNAUTHENTICATED_GROUP) {
+            groups.push(AUTHENTICATED_GROUP.to_owned());
         }
         Self { name, groups }
     }
@@ -43,7 +43,7 @@ impl User {
 
     /// Whether it is a member of `system:masters`, to whom everything is allowed.
     pub(super) fn is_master(&self) -> bool {
-        self.is_in(MASTERS)
+        self.is_in(MASTERS_GROUP)
     }
 
     /// Whether it is a kubelet, which the Node authorizer may allow more than RBAC does.

@@ -141,7 +141,7 @@ pub struct Subject<'a> {
     pub uid: &'a str,
 }
 
-/// An object that is meant.
+/// The object that a request or finding is about.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ObjectName<'a> {
     /// The kind, such as `Pod`.

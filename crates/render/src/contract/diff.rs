@@ -31,7 +31,7 @@ pub struct Members<'a> {
     pub kind: &'static str,
     /// Whether they do.
     pub agree: bool,
-    /// The member that differs from all others, which agree, in every key that differs; null where there is none.
+    /// The member that differs from all others, which agree, in every key that differs; null if there is none.
     pub alone: Option<&'a str>,
     /// The keys that differ, ascending.
     pub differences: Vec<MemberDifference<'a>>,

@@ -25,7 +25,7 @@ pub enum Extract<'a> {
     Plan(Plan<'a>),
 }
 
-/// What applying the manifests would change, and what stands in the way.
+/// What applying the manifests would change, and what would prevent it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Plan<'a> {
     /// `Plan`.
@@ -61,7 +61,7 @@ pub struct PlannedChange<'a> {
     pub patch: Option<Patch>,
 }
 
-/// What stands in the way of an apply.
+/// What would prevent an apply.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Obstacle<'a> {
     /// What it does.
@@ -70,7 +70,7 @@ pub struct Obstacle<'a> {
     pub message: String,
     /// The manifests that it is about.
     pub objects: Vec<PlanObject<'a>>,
-    /// The other object: the one that is missing, has the port or the address, or sets the limit; null where there is none.
+    /// The other object: the one that is missing, has the port or the address, or sets the limit; null if there is none.
     pub other: Option<PlanObject<'a>>,
     /// What it is.
     pub problem: Problem,

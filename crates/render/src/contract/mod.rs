@@ -27,4 +27,4 @@ pub mod what_if;
 pub mod window;
 pub mod with_config;
 
-pub use registry::{CONTRACTS, Contract, find};
+pub use registry::{Contract, JSON_CONTRACTS, find};

@@ -25,7 +25,7 @@ pub struct Contract {
 }
 
 /// Every command with machine output, by name.
-pub const CONTRACTS: &[Contract] = &[
+pub const JSON_CONTRACTS: &[Contract] = &[
     Contract::new::<blame::Blame<'_>>("blame", 1),
     Contract::new::<decode::Decode<'_>>("decode", 1),
     Contract::new::<describe::Descriptions<'_>>("describe", 1),
@@ -52,7 +52,7 @@ pub const CONTRACTS: &[Contract] = &[
 
 /// The contract of a command.
 pub fn find(command: &str) -> Option<&'static Contract> {
-    CONTRACTS.iter().find(|contract| contract.command == command)
+    JSON_CONTRACTS.iter().find(|contract| contract.command == command)
 }
 
 impl Contract {

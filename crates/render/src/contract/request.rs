@@ -42,12 +42,12 @@ pub struct AuditedRequest<'a> {
     /// The API server's identifier of the request; empty where the log has none.
     #[serde(rename = "auditID")]
     pub audit_id: &'a str,
-    /// When it was answered, to the microsecond; of a request that goes on, when the answer began.
+    /// When it was answered, to the microsecond; for a request that has not ended, when the answer began.
     pub completed: String,
     /// Who impersonated the user; absent where nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impersonator: Option<&'a str>,
-    /// Whether it goes on where the log ends, as a watch may; absent where it has ended.
+    /// Whether it had not ended when the log ended, as a watch may not have; absent if it has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
     /// When it was received, to the microsecond.
@@ -62,8 +62,8 @@ pub struct AuditedRequest<'a> {
     pub user: &'a str,
     /// The client's program, in its own words.
     pub user_agent: &'a str,
-    /// What it asked for: `create`, `update`, `patch`, `delete`, `deletecollection`; of a request that made no change `get`, `list`, `watch` or `other`
-    /// too.
+    /// What it asked for: `create`, `update`, `patch`, `delete`, `deletecollection`; for a request that made no change also `get`, `list`, `watch` or
+    /// `other`.
     pub verb: &'a str,
 }
 
@@ -161,7 +161,7 @@ pub struct RequestWithoutChange<'a> {
     pub key: &'a str,
     /// The object's kind, such as `Pod`; its resource, where the kind is not known.
     pub kind: &'a str,
-    /// The object's namespace; empty where there is none, or where it asked for all.
+    /// The object's namespace; empty if there is none, or where it asked for all.
     pub namespace: &'a str,
     /// The object's name; empty where it asked for many.
     pub name: &'a str,

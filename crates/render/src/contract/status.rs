@@ -93,7 +93,7 @@ pub struct Bytes {
 /// Numbers of database files by what the SHA-256 says that `etcdctl snapshot save` puts at their end.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Checksums {
-    /// There is none: a value that was changed since is not noticed.
+    /// The file has none: changed values would go unnoticed.
     pub absent: usize,
     /// It does not hold.
     pub fails: usize,

@@ -140,7 +140,7 @@ pub struct Event<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deletion<'a> {
-    /// The revision in which deletion was requested; of an object without grace period and finalizers, the one that deleted it.
+    /// The revision in which deletion was requested; for an object without grace period and finalizers, the one that deleted it.
     pub asked_revision: i64,
     /// When that revision was written; null where nothing dates it.
     pub asked_time: Option<Time>,

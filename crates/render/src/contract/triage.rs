@@ -19,7 +19,7 @@ pub struct Triage<'a> {
     pub absence: Option<Absence>,
     /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
     pub changes: Vec<Change>,
-    /// What is wrong, the weightiest first; empty where nothing is, as far as `absence` and `notDecoded` let that be said.
+    /// What is wrong, the most important first; empty if nothing is wrong, as far as `absence` and `notDecoded` allow that conclusion.
     pub findings: Vec<Finding<'a>>,
     /// How much was looked at.
     pub looked_at: LookedAt,
@@ -87,7 +87,7 @@ pub struct Warning<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding<'a> {
-    /// The changes that explain it, oldest first: of each object that it depends on the nearest one before it began. Effects have none of their own.
+    /// The changes that explain it, oldest first: for each object that it depends on, the nearest one before it began. Effects do not have causes of their own.
     pub causes: Vec<Cause>,
     /// The command that shows more about the first object.
     pub command: String,
@@ -95,7 +95,7 @@ pub struct Finding<'a> {
     pub detail: String,
     /// What followed from it, as far as the data show it.
     pub effects: Vec<Finding<'a>>,
-    /// Kubernetes' own message; null where there is none, or where the objects have different ones, which `messages` has.
+    /// Kubernetes' own message; null if there is none, or where the objects have different ones, which `messages` has.
     pub message: Option<&'a str>,
     /// Kubernetes' own messages about the objects, each once, the commonest first.
     pub messages: Vec<Message<'a>>,
@@ -105,7 +105,7 @@ pub struct Finding<'a> {
     pub owner: Option<Subject<'a>>,
     /// How many pods it affects: those that have it, run on the node, or are missing.
     pub pods: usize,
-    /// Kubernetes' own word for the reason; null where there is none.
+    /// Kubernetes' own word for the reason; null if there is none.
     pub reason: Option<&'a str>,
     /// What ends it, in words; empty where nothing is known.
     pub remedy: String,
@@ -182,7 +182,7 @@ pub struct Window {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Storage<'a> {
-    /// Bytes of the database file; 0 where there is none.
+    /// Bytes of the database file; 0 if there is none.
     pub bytes: u64,
     /// Whether the members hold the same data; null of files, at earlier revisions, and where fewer than two endpoints answer. Where data differ,
     /// `findings` has `DataDiffers`.
@@ -214,7 +214,7 @@ pub struct Hashes<'a> {
 pub struct Writes<'a> {
     /// By the field manager that managedFields show, the most changes first; not of writes without any.
     pub by_manager: Vec<WritesBy<'a>>,
-    /// By resource, the most changes first; empty where only the number of revisions is known: of a learner, and to users who may not read every key.
+    /// By resource, the most changes first; empty if only the number of revisions is known: on a learner, and for users who may not read every key.
     pub by_resource: Vec<WritesOf<'a>>,
     /// Bytes of the values written; 0 where only the number of revisions is known.
     pub bytes: u64,

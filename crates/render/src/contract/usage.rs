@@ -96,7 +96,7 @@ pub struct Row<'a> {
     /// The namespace of the key's object; empty where the kind has none, absent for sums of many keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<&'a str>,
-    /// A resource, a namespace (empty for what has none), a field manager (empty where there is none), or the name of the key's object (empty
+    /// A resource, a namespace (empty for what has none), a field manager (empty if there is none), or the name of the key's object (empty
     /// where the key belongs to no object).
     pub name: &'a str,
     /// The sums.

@@ -136,7 +136,7 @@ pub struct Log {
     pub first: u64,
     /// The last entry that the log has.
     pub last: u64,
-    /// The last entry that a raft snapshot stands for; 0 where there is none.
+    /// The last entry that a raft snapshot stands for; 0 if there is none.
     pub snapshot: u64,
     /// Raft's term.
     pub term: u64,

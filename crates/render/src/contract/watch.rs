@@ -37,7 +37,7 @@ pub struct Initial<'a> {
     pub key: Cow<'a, str>,
     /// Whether there is an object under the key; null where the address names many.
     pub exists: Option<bool>,
-    /// The object; null where there is none, where the address names many, and where it cannot be decoded.
+    /// The object; null if there is none, where the address names many, and where it cannot be decoded.
     pub object: Option<KubernetesObject<'a>>,
     /// Why the object cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -200,7 +200,7 @@ pub struct Spare<'a> {
     pub most: usize,
     /// Those that could be, one after the other, in this order.
     pub nodes: &'a [String],
-    /// The others, each with what stands in the way once those are drained.
+    /// The others, each with what would prevent its drain once those are drained.
     pub others: BTreeMap<&'a str, &'a str>,
 }
 
@@ -248,7 +248,7 @@ pub struct Event<'a> {
     /// Where the scheduler stops before it has seen every node that fits: others might be chosen then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<EventSample>,
-    /// The nodes with as many points as the one it gets; of a pod that makes room, those on which room could be made as well.
+    /// The nodes with as many points as the one it gets; for a pod that makes room, those on which room could be made as well.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub tied_with: &'a [String],
     /// What.

@@ -20,7 +20,7 @@ pub struct Window {
 pub struct WindowEnd {
     /// Its revision; 0 for a beginning before the whole history.
     pub revision: i64,
-    /// The moment that an age or a time stands for; for a revision that was named, when it was written. Null where nothing shows it.
+    /// The time that an age or a time means; for a revision, when it was written. Null if nothing shows it.
     pub time: Option<Time>,
 }
 

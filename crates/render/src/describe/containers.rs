@@ -8,7 +8,7 @@ use crate::table::fields::{at, flag, int, list, scalar, text};
 use crate::value::plain;
 
 /// Where containers are specified, where their statuses are, and what they are called.
-const LISTS: [(&str, &str, &str); 3] = [
+const CONTAINER_LISTS: [(&str, &str, &str); 3] = [
     ("initContainers", "initContainerStatuses", "Init container"),
     ("containers", "containerStatuses", "Container"),
     ("ephemeralContainers", "ephemeralContainerStatuses", "Ephemeral container"),
@@ -16,7 +16,7 @@ const LISTS: [(&str, &str, &str); 3] = [
 
 /// Adds every container of a pod's spec, with its status where there is one.
 pub(super) fn add(spec: &Value, status: &Value, look: Look<'_>, page: &mut Page) {
-    for (field, statuses, word) in LISTS {
+    for (field, statuses, word) in CONTAINER_LISTS {
         for container in list(spec, field) {
             let name = text(container, "name");
             let status = list(status, statuses).iter().find(|status| text(status, "name") == name);
@@ -47,7 +47,7 @@ fn add_one(container: &Value, status: Option<&Value>, look: Look<'_>, page: &mut
     page.list(1, "Mounts", list(container, "volumeMounts").iter().map(mount).collect());
 }
 
-/// `Running since 2026-…Z (3m ago)`; `Terminated: Error, exit code 1, 2026-…Z to 2026-…Z (3m ago)`; empty where there is none.
+/// `Running since 2026-…Z (3m ago)`; `Terminated: Error, exit code 1, 2026-…Z to 2026-…Z (3m ago)`; empty if there is none.
 fn state(state: &Value, look: Look<'_>) -> String {
     if let Some(running) = at(state, "running") {
         return format!("Running since {} ({})", text(running, "startedAt"), look.ago(at(running, "startedAt")));

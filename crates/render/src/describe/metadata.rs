@@ -10,7 +10,7 @@ use crate::value::cut;
 /// Annotations that repeat the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Columns of an annotation's value on a terminal.
-const ANNOTATION: usize = 120;
+const MAX_ANNOTATION_COLUMNS: usize = 120;
 
 pub(super) fn add(description: &Description, look: Look<'_>, page: &mut Page) {
     let object: &Value = &description.object;
@@ -21,7 +21,7 @@ pub(super) fn add(description: &Description, look: Look<'_>, page: &mut Page) {
     page.field(0, "Finalizers", joined(object, "metadata.finalizers").replace(',', ", "));
     page.field(0, "Owned by", owners(&description.owners));
     page.list(0, "Labels", pairs(at(object, "metadata.labels"), usize::MAX));
-    page.list(0, "Annotations", pairs(at(object, "metadata.annotations"), look.width.map_or(usize::MAX, |_| ANNOTATION)));
+    page.list(0, "Annotations", pairs(at(object, "metadata.annotations"), look.width.map_or(usize::MAX, |_| MAX_ANNOTATION_COLUMNS)));
 }
 
 /// A time, and how long ago that was.

@@ -20,7 +20,7 @@ use super::change_text::{ChangeWriter, Options};
 use super::command_line::Invocation;
 use super::event::{EventTable, EventView};
 use super::style::{self, FAINT, STRONG, StyledWrite, paint};
-use super::table::{Cell, STATES, View, cells, fields};
+use super::table::{Cell, STATE_HEADINGS, View, cells, fields};
 use super::value::{broken, columns};
 use ketcd_history::state::state_of;
 use ketcd_kube::Release;
@@ -51,7 +51,7 @@ impl Look<'_> {
         View { now: self.now, is_wide: false, release: self.release }
     }
 
-    /// How long ago a time of an object was, as kubectl writes it; empty where there is none.
+    /// How long ago a time of an object was, as kubectl writes it; empty if there is none.
     fn ago(self, time: Option<&Value>) -> String {
         match fields::time(time) {
             Some(time) => format!("{} ago", super::table::age(self.now, time)),
@@ -87,7 +87,7 @@ fn write_headline(description: &Description, look: Look<'_>, out: &mut dyn Style
     let cells = cells(description.kind.as_ref(), &description.object, look.view());
     let headline = headline(description, &cells);
     let says = |heading: &str| cells.iter().find(|(own, cell)| own == heading && !cell.is_empty()).map(|(_, cell)| cell);
-    let state = STATES.into_iter().find_map(|heading| Some(format!("{} {}", heading.to_lowercase(), says(heading)?)));
+    let state = STATE_HEADINGS.into_iter().find_map(|heading| Some(format!("{} {}", heading.to_lowercase(), says(heading)?)));
     let style = style::of_tone(state_of(&description.object).tone);
     for line in look.width.map_or_else(|| vec![headline.clone()], |width| broken(&headline, width)) {
         match state.as_deref().filter(|_| style != style::PLAIN).and_then(|state| line.split_once(state).map(|around| (state, around))) {

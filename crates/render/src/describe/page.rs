@@ -7,19 +7,19 @@ use crate::value::{broken, columns, padded};
 use crate::visible::visible;
 
 /// Blanks before what stands under a heading, for each level.
-const INDENT: usize = 2;
+const INDENT_COLUMNS: usize = 2;
 /// Narrower than this, values are not broken into lines.
-const NARROWEST: usize = 20;
+const MIN_VALUE_COLUMNS: usize = 20;
 
 /// Lines that are not aligned yet.
 pub(super) struct Page {
     width: Option<usize>,
-    lines: Vec<Line>,
+    lines: Vec<PageLine>,
     /// What stands below the lines.
     text: Vec<String>,
 }
 
-struct Line {
+struct PageLine {
     level: usize,
     label: String,
     /// One entry per line; `None` for a heading.
@@ -27,14 +27,14 @@ struct Line {
 }
 
 impl Page {
-    /// An empty page of so many columns.
+    /// An empty page of this many columns.
     pub(super) fn new(width: Option<usize>) -> Self {
         Self { width, lines: Vec::new(), text: Vec::new() }
     }
 
     /// Adds a heading; what follows on deeper levels stands under it.
     pub(super) fn heading(&mut self, level: usize, text: impl Into<String>) {
-        self.lines.push(Line { level, label: text.into(), values: None });
+        self.lines.push(PageLine { level, label: text.into(), values: None });
     }
 
     /// Adds a field, unless its value is empty.
@@ -46,7 +46,7 @@ impl Page {
     pub(super) fn list(&mut self, level: usize, label: &str, mut values: Vec<String>) {
         values.retain(|value| !value.is_empty());
         if !values.is_empty() {
-            self.lines.push(Line { level, label: format!("{label}:"), values: Some(values) });
+            self.lines.push(PageLine { level, label: format!("{label}:"), values: Some(values) });
         }
     }
 
@@ -63,14 +63,14 @@ impl Page {
         for (place, line) in self.lines.iter().enumerate() {
             let Some(values) = &line.values else {
                 let before = if line.level == 0 { "\n" } else { "" };
-                let margin = " ".repeat(line.level * INDENT);
+                let margin = " ".repeat(line.level * INDENT_COLUMNS);
                 writeln!(out, "{before}{margin}{}", paint(STRONG, &line.label))?;
                 continue;
             };
             let labels = self.beside(place).map(|line| columns(&line.label)).max().unwrap_or(0);
-            let margin = line.level * INDENT;
+            let margin = line.level * INDENT_COLUMNS;
             let indent = margin + labels + 2;
-            let room = self.width.and_then(|width| width.checked_sub(indent)).filter(|&room| room >= NARROWEST);
+            let room = self.width.and_then(|width| width.checked_sub(indent)).filter(|&room| room >= MIN_VALUE_COLUMNS);
             let parts = values.iter().flat_map(|value| {
                 let value = visible(value);
                 room.map_or_else(|| vec![value.clone().into_owned()], |room| broken(&value, room))
@@ -84,9 +84,9 @@ impl Page {
     }
 
     /// The fields of the same block: those of the same level with no heading between.
-    fn beside(&self, place: usize) -> impl Iterator<Item = &Line> {
+    fn beside(&self, place: usize) -> impl Iterator<Item = &PageLine> {
         let level = self.lines[place].level;
-        let belongs = move |line: &&Line| line.values.is_some() && line.level == level;
+        let belongs = move |line: &&PageLine| line.values.is_some() && line.level == level;
         let before = self.lines[..place].iter().rev().take_while(belongs);
         before.chain(self.lines[place..].iter().take_while(belongs))
     }

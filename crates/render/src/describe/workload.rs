@@ -8,10 +8,10 @@ use crate::table::fields::{at, flag, int, int_or, list, selector, text};
 use crate::value::plain;
 
 /// The kinds that are shown here.
-const KINDS: [&str; 7] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob"];
+const WORKLOAD_KINDS: [&str; 7] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob"];
 
 pub(super) fn is_workload(kind: &str) -> bool {
-    KINDS.contains(&kind)
+    WORKLOAD_KINDS.contains(&kind)
 }
 
 pub(super) fn add(kind: &str, object: &Value, look: Look<'_>, page: &mut Page) {
@@ -19,8 +19,8 @@ pub(super) fn add(kind: &str, object: &Value, look: Look<'_>, page: &mut Page) {
     match kind {
         "CronJob" => add_cron_job(spec, status, look, page),
         "Job" => add_job(spec, status, look, page),
-        "DaemonSet" => page.field(0, "Pods", counts(status, DAEMON)),
-        _ => page.field(0, "Replicas", format!("{} desired, {}", int_or(spec, "replicas", 1), counts(status, REPLICAS))),
+        "DaemonSet" => page.field(0, "Pods", counts(status, DAEMON_COUNTS)),
+        _ => page.field(0, "Replicas", format!("{} desired, {}", int_or(spec, "replicas", 1), counts(status, REPLICA_COUNTS))),
     }
     page.field(0, "Paused", if flag(spec, "paused") { "yes" } else { "" });
     let strategy = at(spec, "strategy").or_else(|| at(spec, "updateStrategy"));
@@ -47,7 +47,7 @@ pub(super) fn add(kind: &str, object: &Value, look: Look<'_>, page: &mut Page) {
 /// Fields of a status that count pods, and what they are called.
 type Counts = &'static [(&'static str, &'static str)];
 
-const REPLICAS: Counts = &[
+const REPLICA_COUNTS: Counts = &[
     ("replicas", "total"),
     ("updatedReplicas", "updated"),
     ("readyReplicas", "ready"),
@@ -55,7 +55,7 @@ const REPLICAS: Counts = &[
     ("unavailableReplicas", "unavailable"),
     ("terminatingReplicas", "terminating"),
 ];
-const DAEMON: Counts = &[
+const DAEMON_COUNTS: Counts = &[
     ("desiredNumberScheduled", "desired"),
     ("currentNumberScheduled", "current"),
     ("updatedNumberScheduled", "updated"),
@@ -63,7 +63,7 @@ const DAEMON: Counts = &[
     ("numberAvailable", "available"),
     ("numberMisscheduled", "misscheduled"),
 ];
-const JOB: Counts = &[("active", "active"), ("ready", "ready"), ("succeeded", "succeeded"), ("failed", "failed")];
+const JOB_COUNTS: Counts = &[("active", "active"), ("ready", "ready"), ("succeeded", "succeeded"), ("failed", "failed")];
 
 fn counts(status: &Value, counts: Counts) -> String {
     let optional = |field: &str| matches!(field, "updatedReplicas" | "unavailableReplicas" | "terminatingReplicas" | "availableReplicas");
@@ -75,7 +75,7 @@ fn add_job(spec: &Value, status: &Value, look: Look<'_>, page: &mut Page) {
     let completions = at(spec, "completions").and_then(Value::as_i64).map_or("any number of".to_owned(), |wanted| wanted.to_string());
     let mode = text(spec, "completionMode");
     let mode = if mode.is_empty() || mode == "NonIndexed" { String::new() } else { format!(" ({mode})") };
-    page.field(0, "Pods", counts(status, JOB));
+    page.field(0, "Pods", counts(status, JOB_COUNTS));
     page.field(0, "Wants", format!("{completions} completions{mode}, {} at a time", int_or(spec, "parallelism", 1)));
     page.field(0, "Backoff limit", at(spec, "backoffLimit").map(plain).unwrap_or_default());
     page.field(0, "Deadline", seconds(spec, "activeDeadlineSeconds"));

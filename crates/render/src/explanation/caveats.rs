@@ -10,7 +10,7 @@ use super::group_caveats::group_caveat;
 use super::unverifiable::unverifiable;
 
 /// How many names are shown.
-const NAMED: usize = 3;
+const MAX_NAMES_SHOWN: usize = 3;
 
 /// The caveats of an explanation, each a sentence without its full stop.
 pub(super) fn caveats(explanation: &Explanation) -> Vec<String> {
@@ -155,8 +155,8 @@ fn state_seen(state: StateSeen, revision: i64) -> String {
 
 /// Pods that the scheduler counted before etcd shows them on their nodes.
 fn assumed(pods: &[AssumedPod]) -> String {
-    let named: Vec<String> = pods.iter().take(NAMED).map(|pod| format!("{} on {}", pod.pod, pod.node)).collect();
-    let more = if pods.len() > NAMED { format!(" and {} more pods", pods.len() - NAMED) } else { String::new() };
+    let named: Vec<String> = pods.iter().take(MAX_NAMES_SHOWN).map(|pod| format!("{} on {}", pod.pod, pod.node)).collect();
+    let more = if pods.len() > MAX_NAMES_SHOWN { format!(" and {} more pods", pods.len() - MAX_NAMES_SHOWN) } else { String::new() };
     let verb = if pods.len() == 1 { "its binding was" } else { "their bindings were" };
     format!("the scheduler counted {}{more} already, as assumed; {verb} not written yet", named.join(", "))
 }
@@ -178,7 +178,7 @@ fn neighbour(doubt: &NeighbourDoubt) -> String {
     };
     match doubt.nodes.is_empty() {
         true => what,
-        false => format!("{what}; the result on {} depends on it", first(&doubt.nodes, NAMED)),
+        false => format!("{what}; the result on {} depends on it", first(&doubt.nodes, MAX_NAMES_SHOWN)),
     }
 }
 
@@ -187,7 +187,7 @@ fn unseen_end(end: &UnseenEnd) -> String {
     let UnseenEnd { pod, written, nodes, .. } = end;
     format!(
         "r{written} shows the end of {pod}, which the scheduler may not have known yet; the result on {} depends on it",
-        first(nodes, NAMED)
+        first(nodes, MAX_NAMES_SHOWN)
     )
 }
 
@@ -199,7 +199,7 @@ fn unread(objects: &[UnreadObject]) -> Vec<String> {
         #[cfg(not(ketcd_exhaustive))]
         _ => unreachable!("of another version"),
     };
-    let mut sentences: Vec<String> = objects.iter().take(NAMED).map(sentence).collect();
+    let mut sentences: Vec<String> = objects.iter().take(MAX_NAMES_SHOWN).map(sentence).collect();
     match objects.len() - sentences.len() {
         0 => {}
         1 => sentences.push("1 more object could not be read in full".to_owned()),
@@ -210,7 +210,7 @@ fn unread(objects: &[UnreadObject]) -> Vec<String> {
 
 fn one_of_several(nodes: &[Arc<str>]) -> String {
     format!(
-        "several extended resources are missing on {}, of which 1.17 names one at random: the message may name another",
+        "several extended resources are missing on {}; 1.17 names one of them at random, so the message may name another",
         first(nodes, 1)
     )
 }
@@ -236,14 +236,14 @@ fn sampled(sample: Sample, failing: Option<&str>, plugins: &[&str]) -> String {
         (None, [firsts @ .., last]) => format!("; the scores of {} and {last} depend on it", firsts.join(", ")),
     };
     let Sample { of, fit, enough } = sample;
-    format!("of {of} nodes {fit} fit, and the scheduler stops after {enough} that do; which ones it evaluated is not recorded{depends}")
+    format!("{fit} of {of} nodes fit, and the scheduler stops after {enough} that do; which ones it evaluated is not recorded{depends}")
 }
 
 fn uncertain_score(plugin: &str, nodes: &[Arc<str>]) -> String {
     format!(
         "the score of {plugin} on {} may differ: image lists changed as the decision was made, or while a refused pod may have been retried without \
          success, and what the scheduler had counted by then is not in etcd",
-        first(nodes, NAMED)
+        first(nodes, MAX_NAMES_SHOWN)
     )
 }
 

@@ -9,9 +9,9 @@ use super::facts::is_in_bytes;
 
 /// The kubelet sets it where a cloud provider is external; the cloud node controller takes it off (k8s.io/cloud-provider 1.36, api/well_known_taints.go,
 /// controllers/node/node_controller.go).
-const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 /// The cloud node lifecycle controller sets it (the same file).
-const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+const SHUTDOWN_TAINT: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 /// A change in words; `node` is the node's name.
 pub(super) fn fix(fix: &Fix, node: &str) -> String {
@@ -59,10 +59,10 @@ fn obstacle(obstacle: &Obstacle) -> String {
         Obstacle::OtherNodeNamed => "the pod names another node".to_owned(),
         Obstacle::FeatureNotDeclared => "its kubelet does not declare a feature the pod needs".to_owned(),
         Obstacle::Condition { kind, status } => format!("its condition {kind} is {status}"),
-        Obstacle::UnhealthyTaint { key, effect } if &**key == UNINITIALIZED => {
+        Obstacle::UnhealthyTaint { key, effect } if &**key == UNINITIALIZED_TAINT => {
             format!("its taint {key}:{effect} stays until the cloud controller manager has initialised it")
         }
-        Obstacle::UnhealthyTaint { key, effect } if &**key == SHUTDOWN => {
+        Obstacle::UnhealthyTaint { key, effect } if &**key == SHUTDOWN_TAINT => {
             format!("its taint {key}:{effect} says that its machine is shut down")
         }
         Obstacle::UnhealthyTaint { key, effect } => format!("its taint {key}:{effect} marks it as unhealthy"),
@@ -106,11 +106,11 @@ pub(super) fn key_value_effect(taint: &Taint) -> String {
 
 /// An amount to the last digit, so that the change is enough.
 fn exact(resource: &str, value: i64) -> String {
-    const UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+    const BYTE_UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
     match resource {
         "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
         "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => UNITS
+        _ if is_in_bytes(resource) => BYTE_UNITS
             .iter()
             .find(|(_, unit)| value % unit == 0)
             .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),

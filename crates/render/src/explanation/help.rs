@@ -52,7 +52,7 @@ pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out
 /// # Errors
 /// The stream's.
 pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
-    const NODES: usize = 4;
+    const MAX_NODES_NAMED: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
     let mut equal: Vec<(&[Fix], Vec<&str>)> = Vec::new();
     for remedy in &explanation.help.remedies {
@@ -69,7 +69,7 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
     for (fixes, nodes) in equal.iter().take(shown) {
         let changes: Vec<String> = fixes.iter().map(|fix| fixes::fix(fix, "the node")).collect();
-        let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), NODES, width / 2));
+        let line = format!("{} → {}", changes.join(" and "), names(nodes.iter().copied(), MAX_NODES_NAMED, width / 2));
         hanging("  ", &line, 4, width, PLAIN, out)?;
     }
     let more = equal.len().saturating_sub(shown);
@@ -84,7 +84,7 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     if !help.cut.is_empty() {
         let line = format!(
             "the search was cut short on {}: fewer changes may suffice there",
-            names(help.cut.iter().map(|node| &**node), NODES, width / 2)
+            names(help.cut.iter().map(|node| &**node), MAX_NODES_NAMED, width / 2)
         );
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
@@ -106,7 +106,7 @@ fn refuted(explanation: &Explanation, width: usize, out: &mut dyn StyledWrite) -
 
 /// Writes why nothing helps, where that was searched for: the obstacles, equal nodes together.
 fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
-    const NODES: usize = 4;
+    const MAX_NODES_NAMED: usize = 4;
     let mut equal: Vec<(String, Vec<&str>)> = Vec::new();
     for hopeless in &explanation.help.hopeless {
         let why = fixes::obstacles(&hopeless.obstacles);
@@ -121,7 +121,7 @@ fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn 
     }
     writeln!(out, "\n{}", paint(STRONG, "no change to the pod or to a node is known to help"))?;
     for (why, nodes) in equal.iter().take(shown) {
-        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), NODES, width / 2)), 4, width, PLAIN, out)?;
+        hanging("  ", &format!("{}: {why}", names(nodes.iter().copied(), MAX_NODES_NAMED, width / 2)), 4, width, PLAIN, out)?;
     }
     let more = equal.len().saturating_sub(shown);
     if more > 0 {

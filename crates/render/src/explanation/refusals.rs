@@ -18,16 +18,16 @@ struct Group<'a> {
 }
 
 /// The groups of one filter.
-struct Filter<'a> {
+struct FilterGroups<'a> {
     plugin: &'static str,
     count: usize,
     groups: Vec<Group<'a>>,
 }
 
 /// How many groups are shown, shared among the filters, unless all are requested.
-const GROUPS: usize = 8;
+const MAX_GROUPS_SHOWN: usize = 8;
 /// How many nodes are named together.
-const NAMES: usize = 4;
+const MAX_NODES_NAMED: usize = 4;
 
 /// Writes the groups, the largest first. `all`: every group, and more nodes of each.
 ///
@@ -65,7 +65,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
         for line in folded {
             writeln!(out, "{:hang$}{line}", "")?;
         }
-        let share = (GROUPS / filters.len()).clamp(2, 4);
+        let share = (MAX_GROUPS_SHOWN / filters.len()).clamp(2, 4);
         // "Other reasons" would take a line too, so one more group is shown instead.
         let shown = if all || filter.groups.len() <= share + 1 { filter.groups.len() } else { share };
         for group in filter.groups.iter().take(shown) {
@@ -83,7 +83,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
     Ok(())
 }
 
-fn filters(explanation: &Explanation) -> Vec<Filter<'_>> {
+fn filters(explanation: &Explanation) -> Vec<FilterGroups<'_>> {
     let judgement = &explanation.judgement;
     let absent = judgement.filters.len();
     let mut found: HashMap<usize, HashMap<String, Vec<&NodeJudgement>>> = HashMap::new();
@@ -95,13 +95,13 @@ fn filters(explanation: &Explanation) -> Vec<Filter<'_>> {
         };
         found.entry(at).or_default().entry(reasons).or_default().push(node);
     }
-    let mut filters: Vec<Filter> = found
+    let mut filters: Vec<FilterGroups> = found
         .into_iter()
         .map(|(at, groups)| {
             let mut groups: Vec<Group> = groups.into_iter().map(|(reasons, nodes)| Group { reasons, nodes }).collect();
             groups.sort_by(|a, b| b.nodes.len().cmp(&a.nodes.len()).then_with(|| a.reasons.cmp(&b.reasons)));
             let count = groups.iter().map(|group| group.nodes.len()).sum();
-            Filter { plugin: judgement.filters.get(at).copied().unwrap_or("PreFilter"), count, groups }
+            FilterGroups { plugin: judgement.filters.get(at).copied().unwrap_or("PreFilter"), count, groups }
         })
         .collect();
     filters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.plugin.cmp(b.plugin)));
@@ -151,11 +151,11 @@ fn details(
     let mut texts: Vec<String> = equal
         .iter()
         .take(lines.min(described))
-        .map(|(text, members)| format!("{}: {text}", names(members.iter().copied(), NAMES, room)))
+        .map(|(text, members)| format!("{}: {text}", names(members.iter().copied(), MAX_NODES_NAMED, room)))
         .collect();
     let left: Vec<&str> = equal.iter().skip(texts.len()).flat_map(|(_, members)| members.iter().copied()).collect();
     if !left.is_empty() {
-        let left = names(left.into_iter(), 2 * NAMES, room);
+        let left = names(left.into_iter(), 2 * MAX_NODES_NAMED, room);
         match texts.last_mut() {
             Some(last) => *last += &format!("; … {left}"),
             None => texts.push(left),

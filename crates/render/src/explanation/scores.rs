@@ -11,8 +11,8 @@ use ketcd_scheduler::{Explanation, PluginScore, Scores};
 use super::words::{count, fold};
 
 /// How many nodes the table shows in addition to the chosen one, unless all are requested.
-const SHOWN: usize = 6;
-const CHOSEN: &str = "  ← chosen";
+const MAX_NODES_SHOWN: usize = 6;
+const CHOSEN_MARK: &str = "  ← chosen";
 
 /// Writes the table: the best first. `all`: every node and every plugin, in parts where they are wider than the terminal (`terminal`, if it is one).
 ///
@@ -29,12 +29,12 @@ pub(super) fn write(
     let (columns, same): (Vec<&PluginScore>, Vec<&PluginScore>) =
         scores.plugins.iter().partition(|score| all || score.normalized.iter().any(|points| *points != score.normalized[0]));
     let chosen = explanation.attempt.node.as_ref().and_then(|node| scores.nodes.iter().position(|name| name == node));
-    let mut rows: Vec<usize> = if all { ranked.clone() } else { ranked.iter().copied().take(SHOWN).collect() };
+    let mut rows: Vec<usize> = if all { ranked.clone() } else { ranked.iter().copied().take(MAX_NODES_SHOWN).collect() };
     rows.extend(chosen.filter(|at| !rows.contains(at)));
     let name = |at: usize| visible(&scores.nodes[at]);
     let names = rows.iter().map(|at| columns_of(&name(*at))).max().unwrap_or(0).max(4);
     let totals = rows.iter().map(|at| scores.totals[*at].to_string().len()).max().unwrap_or(0).max(5);
-    let taken = names + 2 + totals + columns_of(CHOSEN);
+    let taken = names + 2 + totals + columns_of(CHOSEN_MARK);
     let room = |width: usize| width.saturating_sub(taken);
     let (columns, narrowed) = within(if all { usize::MAX } else { room(width) }, columns, &rows);
     for columns in parts(&columns, terminal.map_or(usize::MAX, room)) {
@@ -50,7 +50,7 @@ pub(super) fn write(
                 line.push_str(&format!("  {:>width$}", cell(column.score, *at), width = column.width));
             }
             if Some(*at) == chosen {
-                writeln!(out, "{}{CHOSEN}", paint(ADDED, line))?;
+                writeln!(out, "{}{CHOSEN_MARK}", paint(ADDED, line))?;
             } else {
                 writeln!(out, "{line}")?;
             }
@@ -80,7 +80,7 @@ pub(super) fn write(
 }
 
 /// A plugin's column.
-struct Column<'a> {
+struct ScoreColumn<'a> {
     score: &'a PluginScore,
     head: String,
     width: usize,
@@ -92,17 +92,17 @@ fn cell(score: &PluginScore, at: usize) -> String {
 }
 
 /// The columns that fit into `room` characters, and the heads of those left out: first those whose points differ least among the rows.
-fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec<Column<'a>>, Vec<String>) {
+fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec<ScoreColumn<'a>>, Vec<String>) {
     let column = |score: &'a PluginScore| {
         let (head, widest) = (head(score), rows.iter().map(|at| cell(score, *at).len()).max().unwrap_or(0));
         let width = widest.max(columns_of(&head));
-        Column { score, head, width }
+        ScoreColumn { score, head, width }
     };
-    let spread = |column: &Column| {
+    let spread = |column: &ScoreColumn| {
         let points = || rows.iter().map(|at| column.score.normalized[*at] * column.score.weight);
         points().max().unwrap_or(0) - points().min().unwrap_or(0)
     };
-    let (mut columns, mut narrowed): (Vec<Column>, Vec<String>) = (scores.into_iter().map(column).collect(), Vec::new());
+    let (mut columns, mut narrowed): (Vec<ScoreColumn>, Vec<String>) = (scores.into_iter().map(column).collect(), Vec::new());
     while columns.iter().map(|column| column.width + 2).sum::<usize>() > room {
         let Some(least) = (0..columns.len()).min_by_key(|at| spread(&columns[*at])) else { break };
         narrowed.push(columns.remove(least).head);
@@ -111,7 +111,7 @@ fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec
 }
 
 /// The columns in parts of at most `room` characters, with at least one column in each.
-fn parts<'c, 's>(columns: &'c [Column<'s>], room: usize) -> Vec<&'c [Column<'s>]> {
+fn parts<'c, 's>(columns: &'c [ScoreColumn<'s>], room: usize) -> Vec<&'c [ScoreColumn<'s>]> {
     let mut parts = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (at, column) in columns.iter().enumerate() {

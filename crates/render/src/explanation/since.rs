@@ -12,7 +12,7 @@ use crate::visible::visible;
 pub struct SinceRefusal {
     /// What the pod waits for before it can be bound, as its claims say.
     pub awaited: Vec<Awaited>,
-    /// The node the pod is nominated to: one that was made room on or, since 1.35, on which it is about to be bound; null where there is none.
+    /// The node the pod is nominated to: one that was made room on or, since 1.35, on which it is about to be bound; null if there is none.
     pub nominated_node: Option<String>,
     /// The revision of the refusal.
     pub refused_revision: i64,
@@ -24,7 +24,7 @@ pub struct SinceRefusal {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Awaited {
-    /// The claim, of a volume or of devices.
+    /// The claim to a volume or to devices.
     pub claim: String,
     /// The node for which it is; null where the claim names none.
     pub node: Option<String>,

@@ -10,30 +10,30 @@ use ketcd_scheduler::{Agreement, AttemptOutcome, Explanation, WholePod};
 use super::text::{self, TextOptions};
 
 /// Blanks between columns.
-const GAP: usize = 3;
+const COLUMN_GAP: usize = 3;
 /// The last column has at least this many columns, however narrow the terminal.
-const LEAST: usize = 20;
+const MIN_LAST_COLUMNS: usize = 20;
 /// What kubectl writes where there is nothing.
-const NONE: &str = "<none>";
+const NONE_CELL: &str = "<none>";
 
 /// The line of one pod.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct PodLine {
     namespace: String,
     pod: String,
     node: String,
-    verdict: Verdict,
+    verdict: PodVerdict,
     why: String,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Verdict {
+enum PodVerdict {
     Decided(Agreement),
     Waits,
     Gated,
 }
 
-impl Verdict {
+impl PodVerdict {
     fn word(self) -> &'static str {
         match self {
             Self::Decided(Agreement::Agrees) => "agrees",
@@ -54,14 +54,14 @@ impl Verdict {
     }
 }
 
-impl Line {
+impl PodLine {
     /// The line of an explanation.
     pub fn new(explanation: &Explanation) -> Self {
         let attempt = &explanation.attempt;
         let verdict = match attempt.outcome {
-            AttemptOutcome::Scheduled | AttemptOutcome::Unschedulable => Verdict::Decided(explanation.agreement),
-            AttemptOutcome::Pending => Verdict::Waits,
-            AttemptOutcome::Gated => Verdict::Gated,
+            AttemptOutcome::Scheduled | AttemptOutcome::Unschedulable => PodVerdict::Decided(explanation.agreement),
+            AttemptOutcome::Pending => PodVerdict::Waits,
+            AttemptOutcome::Gated => PodVerdict::Gated,
         };
         let gate = match &explanation.judgement.whole_pod {
             Some(WholePod::Gated { reason, .. }) if attempt.outcome == AttemptOutcome::Gated => Some(reason.as_str()),
@@ -72,7 +72,7 @@ impl Line {
         Self {
             namespace: shown(&attempt.pod.namespace),
             pod: shown(&attempt.pod.name),
-            node: attempt.node.as_deref().map_or_else(|| NONE.to_owned(), shown),
+            node: attempt.node.as_deref().map_or_else(|| NONE_CELL.to_owned(), shown),
             verdict,
             why: shown(&why),
         }
@@ -80,7 +80,7 @@ impl Line {
 
     /// Says that the pod still waits for a node.
     pub fn waits(&mut self) {
-        if matches!(self.verdict, Verdict::Decided(_)) {
+        if matches!(self.verdict, PodVerdict::Decided(_)) {
             self.why = format!("waits: {}", self.why);
         }
     }
@@ -88,8 +88,8 @@ impl Line {
     /// The agreement that is counted, if a decision was recorded.
     pub fn agreement(&self) -> Option<Agreement> {
         match self.verdict {
-            Verdict::Decided(agreement) => Some(agreement),
-            Verdict::Waits | Verdict::Gated => None,
+            PodVerdict::Decided(agreement) => Some(agreement),
+            PodVerdict::Waits | PodVerdict::Gated => None,
         }
     }
 }
@@ -103,12 +103,12 @@ fn shown(data: &str) -> String {
 /// # Errors
 /// The stream's.
 pub fn write<'l>(
-    lines: impl Iterator<Item = &'l Line> + Clone,
+    lines: impl Iterator<Item = &'l PodLine> + Clone,
     namespaces: bool,
     shown: TextOptions,
     out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
-    let cells = |line: &Line| {
+    let cells = |line: &PodLine| {
         let own = [line.pod.clone(), line.node.clone(), line.verdict.word().to_owned()];
         namespaces.then(|| line.namespace.clone()).into_iter().chain(own).collect::<Vec<String>>()
     };
@@ -117,9 +117,9 @@ pub fn write<'l>(
     for line in lines.clone() {
         widths.iter_mut().zip(cells(line)).for_each(|(width, cell)| *width = (*width).max(columns(&cell)));
     }
-    let before: usize = widths.iter().map(|width| width + GAP).sum();
-    let room = shown.width.filter(|_| !shown.wide).map_or(usize::MAX, |width| width.saturating_sub(before).max(LEAST));
-    let pad = |cell: &str, width: usize| " ".repeat(width + GAP - columns(cell));
+    let before: usize = widths.iter().map(|width| width + COLUMN_GAP).sum();
+    let room = shown.width.filter(|_| !shown.wide).map_or(usize::MAX, |width| width.saturating_sub(before).max(MIN_LAST_COLUMNS));
+    let pad = |cell: &str, width: usize| " ".repeat(width + COLUMN_GAP - columns(cell));
     let head: String = header.iter().zip(&widths).map(|(name, width)| format!("{name}{}", pad(name, *width))).collect();
     writeln!(out, "{}", paint(STRONG, format!("{head}WHY")))?;
     for line in lines {
@@ -127,7 +127,7 @@ pub fn write<'l>(
         for (at, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             let style = match at + 1 == cells.len() {
                 true => line.verdict.style(),
-                false if cell == NONE => FAINT,
+                false if cell == NONE_CELL => FAINT,
                 false => PLAIN,
             };
             write!(out, "{}{}", paint(style, cell), pad(cell, *width))?;
@@ -149,19 +149,19 @@ fn cut(text: &str, room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn line(pod: &str, node: Option<&str>, verdict: Verdict, why: &str) -> Line {
-        Line { namespace: "shop".to_owned(), pod: shown(pod), node: node.unwrap_or(NONE).to_owned(), verdict, why: shown(why) }
+    fn line(pod: &str, node: Option<&str>, verdict: PodVerdict, why: &str) -> PodLine {
+        PodLine { namespace: "shop".to_owned(), pod: shown(pod), node: node.unwrap_or(NONE_CELL).to_owned(), verdict, why: shown(why) }
     }
 
-    fn printed(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
+    fn printed(lines: &[PodLine], namespaces: bool, width: Option<usize>) -> String {
         crate::style::plain(|out| write(lines.iter(), namespaces, TextOptions { width, ..TextOptions::default() }, out))
     }
 
     #[test]
     fn columns_are_aligned_and_the_last_is_cut_at_the_terminals_width() {
-        let mut waiting = line("web-10", None, Verdict::Decided(Agreement::Agrees), "0/3 nodes are available: 3 Insufficient cpu.");
+        let mut waiting = line("web-10", None, PodVerdict::Decided(Agreement::Agrees), "0/3 nodes are available: 3 Insufficient cpu.");
         waiting.waits();
-        let lines = [line("web-0", Some("n1"), Verdict::Decided(Agreement::Tie), "one of 2 best among 3 that fit"), waiting];
+        let lines = [line("web-0", Some("n1"), PodVerdict::Decided(Agreement::Tie), "one of 2 best among 3 that fit"), waiting];
         let whole = "POD      NODE     VERDICT   WHY\n\
                      web-0    n1       tie       one of 2 best among 3 that fit\n\
                      web-10   <none>   agrees    waits: 0/3 nodes are available: 3 Insufficient cpu.\n";
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn data_stays_on_its_line() {
-        let printed = printed(&[line("a", None, Verdict::Waits, "one\ntwo\u{1b}[31m")], false, None);
+        let printed = printed(&[line("a", None, PodVerdict::Waits, "one\ntwo\u{1b}[31m")], false, None);
         assert_eq!(printed.lines().last(), Some("a     <none>   waits     one\\ntwo\\x1b[31m"));
     }
 }

@@ -17,11 +17,11 @@ use super::{group, help, node, refusals, scores};
 use crate::words::grouped;
 
 /// Width of the text if the terminal's width is not known.
-const WIDTH: usize = 100;
+const DEFAULT_COLUMNS: usize = 100;
 /// Maximum width of prose.
-const PROSE: usize = 140;
+const MAX_PROSE_COLUMNS: usize = 140;
 /// How many lines of the scheduler's message a terminal shows, unless all are requested.
-const SENTENCE: usize = 3;
+const MAX_MESSAGE_LINES: usize = 3;
 
 /// What to show.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,18 +36,18 @@ pub struct TextOptions<'a> {
     pub refusals: &'a [Attempt],
     /// How the pod is now.
     pub now: PodNow<'a>,
-    /// One of many, whose [`Summary`] says at the end what is assumed of the scheduler.
+    /// One of many, whose [`ExplanationSummary`] says at the end what is assumed of the scheduler.
     pub many: bool,
 }
 
 impl TextOptions<'_> {
     fn columns(&self) -> usize {
-        self.width.unwrap_or(WIDTH).max(40)
+        self.width.unwrap_or(DEFAULT_COLUMNS).max(40)
     }
 
     /// Lines of prose that are longer are hard to read; a table takes all there is.
     fn prose(&self) -> usize {
-        self.columns().min(PROSE)
+        self.columns().min(MAX_PROSE_COLUMNS)
     }
 }
 
@@ -162,10 +162,10 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     let sentence = explanation.judgement.message.as_deref();
     let mut lines = sentence.map(|sentence| fold(sentence, width)).unwrap_or_default();
     // A recorded message is never truncated.
-    if lines.len() > SENTENCE && !all && attempt.recorded_message.as_deref() != sentence {
-        lines.truncate(SENTENCE);
-        let last = fold(&lines[SENTENCE - 1], width.saturating_sub(2)).remove(0);
-        lines[SENTENCE - 1] = format!("{last} …");
+    if lines.len() > MAX_MESSAGE_LINES && !all && attempt.recorded_message.as_deref() != sentence {
+        lines.truncate(MAX_MESSAGE_LINES);
+        let last = fold(&lines[MAX_MESSAGE_LINES - 1], width.saturating_sub(2)).remove(0);
+        lines[MAX_MESSAGE_LINES - 1] = format!("{last} …");
     }
     for line in lines {
         writeln!(out, "{line}")?;
@@ -279,12 +279,12 @@ fn list(sentences: &[String], width: usize, out: &mut dyn StyledWrite) -> io::Re
 
 /// Many explanations in a few lines: how many agree, and what was assumed for all.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub struct ExplanationSummary {
     verdicts: [usize; 4],
     assumed: Vec<String>,
 }
 
-impl Summary {
+impl ExplanationSummary {
     /// Counts one explanation.
     pub fn add(&mut self, explanation: &Explanation) {
         self.count(explanation.agreement);
@@ -335,8 +335,8 @@ mod tests {
 
     #[test]
     fn pods_that_nobody_decided_about_are_not_counted() {
-        let written = |summary: &Summary| crate::style::plain(|out| summary.write(TextOptions::default(), out));
-        let mut summary = Summary { assumed: vec!["version 1.34".to_owned()], ..Summary::default() };
+        let written = |summary: &ExplanationSummary| crate::style::plain(|out| summary.write(TextOptions::default(), out));
+        let mut summary = ExplanationSummary { assumed: vec!["version 1.34".to_owned()], ..ExplanationSummary::default() };
         let without = written(&summary);
         assert!(without.contains("version 1.34") && !without.contains("decision"), "{without:?}");
         summary.count(Agreement::Agrees);

@@ -72,12 +72,12 @@ struct Head<'a> {
     #[serde(borrow)]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    metadata: Metadata<'a>,
+    metadata: ExportedMetadata<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Metadata<'a> {
+struct ExportedMetadata<'a> {
     #[serde(borrow)]
     uid: Option<Cow<'a, str>>,
     creation_timestamp: Option<Timestamp>,

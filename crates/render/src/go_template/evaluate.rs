@@ -7,17 +7,17 @@ use serde_json::Value as Json;
 
 use super::format::print;
 use super::limits::Limits;
-use super::parse::{Branch, Node, Operand, Pipeline};
+use super::parse::{Branch, Operand, Pipeline, TemplateNode};
 use super::value::Value;
 use super::{GoTemplate, GoTemplateError, GoTemplateWriteError, functions};
 
 /// How deep templates may call one another, so that the stack suffices.
-const DEPTH: usize = 200;
+const MAX_CALL_DEPTH: usize = 200;
 
 /// Runs a template on an object, within limits.
 pub(super) fn run(template: &GoTemplate, object: &Json, limits: Limits, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
     let root = Value::from(object);
-    let mut state = State { template, variables: vec![(String::new(), root.clone())], depth: 0, limits };
+    let mut state = TemplateState { template, variables: vec![(String::new(), root.clone())], depth: 0, limits };
     state.list(&template.body, &root, out).map(drop)
 }
 
@@ -29,38 +29,38 @@ enum Flow {
     Continue,
 }
 
-struct State<'t, 'v> {
+struct TemplateState<'t, 'v> {
     template: &'t GoTemplate,
     variables: Vec<(String, Value<'v>)>,
     depth: usize,
     limits: Limits,
 }
 
-impl<'t, 'v> State<'t, 'v> {
-    fn list(&mut self, nodes: &'t [Node], dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
+impl<'t, 'v> TemplateState<'t, 'v> {
+    fn list(&mut self, nodes: &'t [TemplateNode], dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         for node in nodes {
             self.limits.step()?;
             let flow = match node {
-                Node::Text(text) => {
+                TemplateNode::Text(text) => {
                     self.write(text, out)?;
                     Flow::Next
                 }
-                Node::Action(pipeline) => {
+                TemplateNode::Action(pipeline) => {
                     let value = self.pipeline(pipeline, dot)?;
                     if pipeline.variables.is_empty() {
                         self.write(&print(&value), out)?;
                     }
                     Flow::Next
                 }
-                Node::If(branch) => self.branch(branch, dot, false, out)?,
-                Node::With(branch) => self.branch(branch, dot, true, out)?,
-                Node::Range(branch) => self.range(branch, dot, out)?,
-                Node::Template(name, pipeline) => {
+                TemplateNode::If(branch) => self.branch(branch, dot, false, out)?,
+                TemplateNode::With(branch) => self.branch(branch, dot, true, out)?,
+                TemplateNode::Range(branch) => self.range(branch, dot, out)?,
+                TemplateNode::Template(name, pipeline) => {
                     self.call(name, pipeline.as_ref(), dot, out)?;
                     Flow::Next
                 }
-                Node::Break => Flow::Break,
-                Node::Continue => Flow::Continue,
+                TemplateNode::Break => Flow::Break,
+                TemplateNode::Continue => Flow::Continue,
             };
             if flow != Flow::Next {
                 return Ok(flow);
@@ -173,8 +173,8 @@ impl<'t, 'v> State<'t, 'v> {
         let nodes = template.named.get(name).ok_or_else(|| GoTemplateError::new(format!("template {name:?} not defined")))?;
         let dot = pipeline.map_or(Ok(Value::Missing), |pipeline| self.pipeline(pipeline, dot))?;
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err(GoTemplateError::new(format!("templates call one another more than {DEPTH} deep")).into());
+        if self.depth > MAX_CALL_DEPTH {
+            return Err(GoTemplateError::new(format!("templates call one another more than {MAX_CALL_DEPTH} deep")).into());
         }
         let outside = std::mem::replace(&mut self.variables, vec![(String::new(), dot.clone())]);
         self.list(nodes, &dot, out)?;

@@ -13,7 +13,7 @@ use super::printf::sprintf;
 use super::value::Value;
 
 /// Their names. `call` has nothing to call, as objects hold no functions, and is an error as in Go.
-const NAMES: [&str; 21] = [
+const FUNCTION_NAMES: [&str; 21] = [
     "and",
     "base64decode",
     "call",
@@ -41,7 +41,7 @@ type Result<T> = std::result::Result<T, GoTemplateError>;
 
 /// Whether there is a function of that name.
 pub(super) fn is_function(name: &str) -> bool {
-    NAMES.contains(&name)
+    FUNCTION_NAMES.contains(&name)
 }
 
 fn error<T>(problem: impl Into<String>) -> Result<T> {

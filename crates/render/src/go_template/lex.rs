@@ -27,7 +27,7 @@ pub(super) enum Token {
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum TemplatePiece {
     /// Text between actions.
     Text(String),
     /// The words of an action.
@@ -38,7 +38,7 @@ pub(super) enum Piece {
 ///
 /// # Errors
 /// An action that does not end, or a character that none has.
-pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, GoTemplateError> {
+pub(super) fn pieces(text: &str) -> Result<Vec<TemplatePiece>, GoTemplateError> {
     let (mut pieces, mut rest, mut trims) = (Vec::new(), text, false);
     while let Some(at) = rest.find("{{") {
         let (mut before, mut action) = (&rest[..at], &rest[at + 2..]);
@@ -50,7 +50,7 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, GoTemplateError> {
             action = trimmed;
         }
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(TemplatePiece::Text(before.to_owned()));
         }
         if action.trim_start_matches(is_blank).starts_with("/*") {
             (rest, trims) = after_comment(action)?;
@@ -59,11 +59,11 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, GoTemplateError> {
         let mut words = Words { rest: action, tokens: Vec::new() };
         trims = words.read()?;
         rest = words.rest;
-        pieces.push(Piece::Action(words.tokens));
+        pieces.push(TemplatePiece::Action(words.tokens));
     }
     let last = if trims { rest.trim_start_matches(is_blank) } else { rest };
     if !last.is_empty() {
-        pieces.push(Piece::Text(last.to_owned()));
+        pieces.push(TemplatePiece::Text(last.to_owned()));
     }
     Ok(pieces)
 }

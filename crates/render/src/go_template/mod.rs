@@ -18,14 +18,14 @@ use std::io::{self, Write};
 
 use serde_json::Value as Json;
 
-use parse::Node;
+use parse::TemplateNode;
 
 /// A template.
 #[derive(Clone, Debug)]
 pub struct GoTemplate {
-    body: Vec<Node>,
+    body: Vec<TemplateNode>,
     /// Those that `define` and `block` name.
-    named: HashMap<String, Vec<Node>>,
+    named: HashMap<String, Vec<TemplateNode>>,
 }
 
 /// A template that cannot be read, or that does not fit the object.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::functions::is_function;
-use super::lex::{Piece, Token, pieces};
+use super::lex::{TemplatePiece, Token, pieces};
 use super::{GoTemplate, GoTemplateError};
 
 /// A part of a template.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum TemplateNode {
     /// Text.
     Text(String),
     /// A pipeline, whose value is printed unless it sets a variable.
@@ -31,8 +31,8 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
     pub(super) pipeline: Pipeline,
-    pub(super) body: Vec<Node>,
-    pub(super) otherwise: Vec<Node>,
+    pub(super) body: Vec<TemplateNode>,
+    pub(super) otherwise: Vec<TemplateNode>,
 }
 
 /// Commands of which each gets the value of the one before it as its last argument.
@@ -64,7 +64,7 @@ pub(super) enum Operand {
 }
 
 /// How deep actions may lie in one another, so that the stack suffices.
-const DEPTH: usize = 200;
+const MAX_ACTION_DEPTH: usize = 200;
 
 /// Reads a template.
 pub(super) fn template(text: &str) -> Result<GoTemplate, GoTemplateError> {
@@ -87,8 +87,8 @@ enum Stop {
 }
 
 struct Parser {
-    pieces: std::vec::IntoIter<Piece>,
-    named: HashMap<String, Vec<Node>>,
+    pieces: std::vec::IntoIter<TemplatePiece>,
+    named: HashMap<String, Vec<TemplateNode>>,
     /// The variables that are declared here; the first is `$`.
     variables: Vec<String>,
     /// How many ranges are open.
@@ -97,15 +97,15 @@ struct Parser {
 }
 
 impl Parser {
-    fn list(&mut self) -> Result<(Vec<Node>, Stop), GoTemplateError> {
+    fn list(&mut self) -> Result<(Vec<TemplateNode>, Stop), GoTemplateError> {
         let mut nodes = Vec::new();
         while let Some(piece) = self.pieces.next() {
             let tokens = match piece {
-                Piece::Text(text) => {
-                    nodes.push(Node::Text(text));
+                TemplatePiece::Text(text) => {
+                    nodes.push(TemplateNode::Text(text));
                     continue;
                 }
-                Piece::Action(tokens) => trimmed(tokens),
+                TemplatePiece::Action(tokens) => trimmed(tokens),
             };
             let (word, rest) = match tokens.split_first() {
                 None => return Err(GoTemplateError::new("missing value for command")),
@@ -123,19 +123,19 @@ impl Parser {
                     if self.loops == 0 {
                         return Err(GoTemplateError::new(format!("{{{{{word}}}}} outside {{{{range}}}}")));
                     }
-                    nodes.push(if word == "break" { Node::Break } else { Node::Continue });
+                    nodes.push(if word == "break" { TemplateNode::Break } else { TemplateNode::Continue });
                 }
-                _ => nodes.push(Node::Action(self.pipeline(&tokens)?)),
+                _ => nodes.push(TemplateNode::Action(self.pipeline(&tokens)?)),
             }
         }
         Ok((nodes, Stop::OfText))
     }
 
     /// Reads `if`, `with` or `range` up to its end.
-    fn control(&mut self, word: &str, words: &[Token]) -> Result<Node, GoTemplateError> {
+    fn control(&mut self, word: &str, words: &[Token]) -> Result<TemplateNode, GoTemplateError> {
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err(GoTemplateError::new(format!("more than {DEPTH} actions lie in one another")));
+        if self.depth > MAX_ACTION_DEPTH {
+            return Err(GoTemplateError::new(format!("more than {MAX_ACTION_DEPTH} actions lie in one another")));
         }
         let known = self.variables.len();
         let pipeline = self.declaring(words, word == "range")?;
@@ -151,14 +151,14 @@ impl Parser {
         self.depth -= 1;
         let branch = Branch { pipeline, body, otherwise };
         Ok(match word {
-            "if" => Node::If(branch),
-            "with" => Node::With(branch),
-            _ => Node::Range(branch),
+            "if" => TemplateNode::If(branch),
+            "with" => TemplateNode::With(branch),
+            _ => TemplateNode::Range(branch),
         })
     }
 
     /// Reads what follows `else`.
-    fn otherwise(&mut self, word: &str, words: &[Token]) -> Result<Vec<Node>, GoTemplateError> {
+    fn otherwise(&mut self, word: &str, words: &[Token]) -> Result<Vec<TemplateNode>, GoTemplateError> {
         match words.split_first() {
             None => match self.list()? {
                 (nodes, Stop::End) => Ok(nodes),
@@ -171,7 +171,7 @@ impl Parser {
     }
 
     /// Reads the body of a named template.
-    fn body(&mut self) -> Result<Vec<Node>, GoTemplateError> {
+    fn body(&mut self) -> Result<Vec<TemplateNode>, GoTemplateError> {
         let outside = std::mem::replace(&mut self.variables, vec![String::new()]);
         let loops = std::mem::take(&mut self.loops);
         let (nodes, end) = self.list()?;
@@ -193,18 +193,18 @@ impl Parser {
         Ok(())
     }
 
-    fn block(&mut self, words: &[Token]) -> Result<Node, GoTemplateError> {
+    fn block(&mut self, words: &[Token]) -> Result<TemplateNode, GoTemplateError> {
         let (name, rest) = name(words)?;
         let pipeline = self.pipeline(&rest)?;
         let nodes = self.body()?;
         self.named.entry(name.clone()).or_insert(nodes);
-        Ok(Node::Template(name, Some(pipeline)))
+        Ok(TemplateNode::Template(name, Some(pipeline)))
     }
 
-    fn call(&mut self, words: &[Token]) -> Result<Node, GoTemplateError> {
+    fn call(&mut self, words: &[Token]) -> Result<TemplateNode, GoTemplateError> {
         let (name, rest) = name(words)?;
         let pipeline = if rest.is_empty() { None } else { Some(self.pipeline(&rest)?) };
-        Ok(Node::Template(name, pipeline))
+        Ok(TemplateNode::Template(name, pipeline))
     }
 
     /// Reads the pipeline of an action; what it declares is known to what follows.
@@ -292,8 +292,8 @@ impl Parser {
             }
             Token::Sign("(") => {
                 self.depth += 1;
-                if self.depth > DEPTH {
-                    return Err(GoTemplateError::new(format!("more than {DEPTH} actions lie in one another")));
+                if self.depth > MAX_ACTION_DEPTH {
+                    return Err(GoTemplateError::new(format!("more than {MAX_ACTION_DEPTH} actions lie in one another")));
                 }
                 let (commands, rest) = self.commands(rest, true)?;
                 self.depth -= 1;

@@ -11,7 +11,7 @@ use super::value::Value;
 
 /// Flags, width and precision of a verb.
 #[derive(Clone, Copy, Default)]
-struct Spec {
+struct VerbSpec {
     minus: bool,
     plus: bool,
     sharp: bool,
@@ -22,7 +22,7 @@ struct Spec {
 }
 
 /// The widest field; Go's own limit is 1e6.
-const WIDEST: usize = 1_000_000;
+const MAX_FIELD_WIDTH: usize = 1_000_000;
 
 /// Returns `format` with the values in place of its verbs.
 pub(super) fn sprintf(format: &str, values: &[Value<'_>]) -> Result<String, GoTemplateError> {
@@ -57,8 +57,8 @@ pub(super) fn sprintf(format: &str, values: &[Value<'_>]) -> Result<String, GoTe
 }
 
 /// Reads flags, width and precision.
-fn spec(text: &str) -> Result<(Spec, &str), GoTemplateError> {
-    let (mut spec, mut rest) = (Spec::default(), text);
+fn spec(text: &str) -> Result<(VerbSpec, &str), GoTemplateError> {
+    let (mut spec, mut rest) = (VerbSpec::default(), text);
     while let Some(flag) = rest.chars().next().filter(|flag| "-+# 0".contains(*flag)) {
         match flag {
             '-' => spec.minus = true,
@@ -86,13 +86,13 @@ fn number(text: &str) -> Result<(Option<usize>, &str), GoTemplateError> {
     let (digits, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     match digits.parse() {
         _ if digits.is_empty() => Ok((None, rest)),
-        Ok(number) if number <= WIDEST => Ok((Some(number), rest)),
+        Ok(number) if number <= MAX_FIELD_WIDTH => Ok((Some(number), rest)),
         _ => Err(GoTemplateError::new(format!("printf: the width {digits} is too large"))),
     }
 }
 
 /// Appends one value.
-fn one(spec: Spec, verb: char, value: &Value<'_>, out: &mut String) -> Result<(), GoTemplateError> {
+fn one(spec: VerbSpec, verb: char, value: &Value<'_>, out: &mut String) -> Result<(), GoTemplateError> {
     if verb == 'T' {
         pad(spec, value.type_name(), out);
         return Ok(());
@@ -147,7 +147,7 @@ fn one(spec: Spec, verb: char, value: &Value<'_>, out: &mut String) -> Result<()
 
 /// The members of a list or an object, each in this verb.
 fn each<'v>(
-    spec: Spec,
+    spec: VerbSpec,
     verb: char,
     out: &mut String,
     (begin, end): (&str, &str),
@@ -172,7 +172,7 @@ fn each<'v>(
     Ok(())
 }
 
-fn unsupported(spec: Spec, verb: char, value: &Value<'_>) -> GoTemplateError {
+fn unsupported(spec: VerbSpec, verb: char, value: &Value<'_>) -> GoTemplateError {
     let flags = [(spec.plus, '+'), (spec.sharp, '#'), (spec.space, ' ')];
     let flags: String = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect();
     GoTemplateError::new(format!("printf: %{flags}{verb} of a {} is not supported", value.type_name()))
@@ -184,11 +184,11 @@ fn typed(value: &Value<'_>) -> String {
 }
 
 /// The first characters, as many as the precision says.
-fn cut(spec: Spec, text: &str) -> String {
+fn cut(spec: VerbSpec, text: &str) -> String {
     text.chars().take(spec.precision.unwrap_or(usize::MAX)).collect()
 }
 
-fn pad(spec: Spec, text: &str, out: &mut String) {
+fn pad(spec: VerbSpec, text: &str, out: &mut String) {
     let blanks = spec.width.unwrap_or(0).saturating_sub(text.chars().count());
     let blank = if spec.zero { '0' } else { ' ' };
     if spec.minus {
@@ -201,7 +201,7 @@ fn pad(spec: Spec, text: &str, out: &mut String) {
 }
 
 /// A number with its sign, zeros between the two.
-fn signed(spec: Spec, is_negative: bool, digits: &str, out: &mut String) {
+fn signed(spec: VerbSpec, is_negative: bool, digits: &str, out: &mut String) {
     let sign = match (is_negative, spec.plus, spec.space) {
         (true, ..) => "-",
         (_, true, _) => "+",
@@ -218,7 +218,7 @@ fn signed(spec: Spec, is_negative: bool, digits: &str, out: &mut String) {
     }
 }
 
-fn integer(spec: Spec, verb: char, number: i64, out: &mut String) {
+fn integer(spec: VerbSpec, verb: char, number: i64, out: &mut String) {
     let size = number.unsigned_abs();
     let mut digits = match verb {
         'b' => format!("{size:b}"),
@@ -236,7 +236,7 @@ fn integer(spec: Spec, verb: char, number: i64, out: &mut String) {
 }
 
 /// Appends a float; `None` where this is not exact.
-fn float(spec: Spec, verb: char, number: f64, out: &mut String) -> Option<()> {
+fn float(spec: VerbSpec, verb: char, number: f64, out: &mut String) -> Option<()> {
     let size = number.abs();
     let digits = match (verb.to_ascii_lowercase(), spec.precision) {
         _ if !number.is_finite() => return None,

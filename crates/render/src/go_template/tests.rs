@@ -7,7 +7,7 @@ use super::limits::Limits;
 use super::{GoTemplate, GoTemplateWriteError};
 
 /// Templates that Go runs and this refuses, each with the reason.
-const REFUSED: [(&str, &str); 0] = [];
+const REFUSED_TEMPLATES: [(&str, &str); 0] = [];
 
 /// What is printed of an object; `Err` with what came before a failure.
 fn printed(template: &GoTemplate, object: &Json) -> Result<String, String> {
@@ -35,7 +35,7 @@ fn templates_print_what_go_prints() {
     for case in cases {
         let text = case["template"].as_str().unwrap();
         let found = match GoTemplate::parse(text) {
-            Err(error) if case["refused"] == true || REFUSED.contains(&(text, &*error.to_string())) => continue,
+            Err(error) if case["refused"] == true || REFUSED_TEMPLATES.contains(&(text, &*error.to_string())) => continue,
             Err(error) => format!("refused: {error}"),
             Ok(template) => match printed(&template, object) {
                 Ok(text) if case["printed"] == text.as_str() => continue,

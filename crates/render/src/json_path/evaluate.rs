@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{Comparison, JsonPathError, Node, Slice};
+use super::{Comparison, JsonPathError, PathNode, Slice};
 
 type Result<T> = std::result::Result<T, JsonPathError>;
 type Found<'a> = Vec<Cow<'a, Value>>;
@@ -15,7 +15,7 @@ fn error<T>(problem: impl Into<String>) -> Result<T> {
 }
 
 /// Runs each node on what the one before it found, beginning with `value`.
-pub(super) fn path<'a>(nodes: &'a [Node], value: &'a Value) -> Result<Found<'a>> {
+pub(super) fn path<'a>(nodes: &'a [PathNode], value: &'a Value) -> Result<Found<'a>> {
     chain(nodes, vec![Cow::Borrowed(value)])
 }
 
@@ -24,9 +24,9 @@ const MAX_FOUND: usize = 1 << 20;
 /// How often each value of the data may be found then.
 const MAX_TIMES: usize = 8;
 
-fn chain<'a>(nodes: &'a [Node], mut found: Found<'a>) -> Result<Found<'a>> {
-    let descents = nodes.iter().filter(|node| **node == Node::Recursive).count();
-    let repeats = descents > 1 || nodes.iter().any(|node| matches!(node, Node::Union(_)));
+fn chain<'a>(nodes: &'a [PathNode], mut found: Found<'a>) -> Result<Found<'a>> {
+    let descents = nodes.iter().filter(|node| **node == PathNode::Recursive).count();
+    let repeats = descents > 1 || nodes.iter().any(|node| matches!(node, PathNode::Union(_)));
     let most = if repeats { MAX_FOUND.max(MAX_TIMES * found.iter().map(|value| values(value)).sum::<usize>()) } else { usize::MAX };
     for node in nodes {
         found = step(node, found, most)?;
@@ -48,36 +48,36 @@ fn check(found: &Found<'_>, most: usize) -> Result<()> {
     if found.len() > most { error(format!("finds more than {most} values")) } else { Ok(()) }
 }
 
-fn step<'a>(node: &'a Node, input: Found<'a>, most: usize) -> Result<Found<'a>> {
+fn step<'a>(node: &'a PathNode, input: Found<'a>, most: usize) -> Result<Found<'a>> {
     let mut found = Vec::new();
     match node {
-        Node::Literal(value) => found.push(Cow::Borrowed(value)),
-        Node::Field(name) => found.extend(input.into_iter().filter_map(|value| map(value, |value| value.get(name.as_str())))),
-        Node::Wildcard => {
+        PathNode::Literal(value) => found.push(Cow::Borrowed(value)),
+        PathNode::Field(name) => found.extend(input.into_iter().filter_map(|value| map(value, |value| value.get(name.as_str())))),
+        PathNode::Wildcard => {
             for value in input {
                 found.extend(children(value));
                 check(&found, most)?;
             }
         }
-        Node::Recursive => {
+        PathNode::Recursive => {
             for value in input {
                 descend(value, &mut found);
                 check(&found, most)?;
             }
         }
-        Node::Slice(slice) => {
+        PathNode::Slice(slice) => {
             for value in input {
                 elements(*slice, value, &mut found)?;
                 check(&found, most)?;
             }
         }
-        Node::Union(members) => {
+        PathNode::Union(members) => {
             for member in members {
                 found.extend(chain(member, input.clone())?);
                 check(&found, most)?;
             }
         }
-        Node::Filter { left, comparison } => {
+        PathNode::Filter { left, comparison } => {
             for value in input {
                 filter(left, comparison.as_ref(), value, &mut found)?;
             }
@@ -140,8 +140,8 @@ fn elements<'a>(slice: Slice, value: Cow<'a, Value>, found: &mut Found<'a>) -> R
 }
 
 fn filter<'a>(
-    left: &'a [Node],
-    comparison: Option<&'a (Comparison, Vec<Node>)>,
+    left: &'a [PathNode],
+    comparison: Option<&'a (Comparison, Vec<PathNode>)>,
     value: Cow<'a, Value>,
     found: &mut Found<'a>,
 ) -> Result<()> {
@@ -163,7 +163,7 @@ fn filter<'a>(
     Ok(())
 }
 
-fn single<'a>(nodes: &'a [Node], item: Cow<'a, Value>) -> Result<Option<Cow<'a, Value>>> {
+fn single<'a>(nodes: &'a [PathNode], item: Cow<'a, Value>) -> Result<Option<Cow<'a, Value>>> {
     let mut found = chain(nodes, vec![item])?;
     if found.len() > 1 {
         return error("only one value can be compared at a time");

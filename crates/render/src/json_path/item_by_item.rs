@@ -4,16 +4,16 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{JsonPath, Node, Part, Slice, WriteError, evaluate, text_of, write_parts};
+use super::{JsonPath, PathNode, PathPart, Slice, WriteError, evaluate, text_of, write_parts};
 
 /// A template that asks once for the items of a list, run on one item after the other: what it prints is the same.
 #[derive(Clone, Debug)]
 pub struct ItemByItem {
     before: String,
     /// From an item on.
-    nodes: Vec<Node>,
+    nodes: Vec<PathNode>,
     /// The parts of a range; `None` where the values themselves are printed.
-    inner: Option<Vec<Part>>,
+    inner: Option<Vec<PathPart>>,
     after: String,
     has_begun: bool,
     has_printed: bool,
@@ -22,20 +22,20 @@ pub struct ItemByItem {
 impl ItemByItem {
     /// `None` where the template needs the whole list at once.
     pub fn of(path: &JsonPath) -> Option<Self> {
-        let at = path.parts.iter().position(|part| !matches!(part, Part::Text(_)))?;
-        let text = |parts: &[Part]| {
-            let texts = parts.iter().map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None });
+        let at = path.parts.iter().position(|part| !matches!(part, PathPart::Text(_)))?;
+        let text = |parts: &[PathPart]| {
+            let texts = parts.iter().map(|part| if let PathPart::Text(text) = part { Some(text.as_str()) } else { None });
             texts.collect::<Option<String>>()
         };
         let (nodes, inner) = match &path.parts[at] {
-            Part::Path(nodes) => (nodes, None),
-            Part::Range(nodes, inner) => (nodes, Some(inner.clone())),
-            Part::Text(_) => return None,
+            PathPart::Path(nodes) => (nodes, None),
+            PathPart::Range(nodes, inner) => (nodes, Some(inner.clone())),
+            PathPart::Text(_) => return None,
         };
         let all = Slice { start: None, end: None, step: None, is_index: false };
         let nodes = match &nodes[..] {
-            [Node::Field(items), Node::Wildcard, rest @ ..] if items == "items" => rest.to_vec(),
-            [Node::Field(items), Node::Slice(slice), rest @ ..] if items == "items" && *slice == all => rest.to_vec(),
+            [PathNode::Field(items), PathNode::Wildcard, rest @ ..] if items == "items" => rest.to_vec(),
+            [PathNode::Field(items), PathNode::Slice(slice), rest @ ..] if items == "items" && *slice == all => rest.to_vec(),
             _ => return None,
         };
         if nodes.iter().any(is_once) {
@@ -76,10 +76,10 @@ impl ItemByItem {
 }
 
 /// Whether a step gives one value for all that it is given, as a literal does: for the list, not for each item.
-fn is_once(node: &Node) -> bool {
+fn is_once(node: &PathNode) -> bool {
     match node {
-        Node::Literal(_) => true,
-        Node::Union(paths) => paths.iter().flatten().any(is_once),
+        PathNode::Literal(_) => true,
+        PathNode::Union(paths) => paths.iter().flatten().any(is_once),
         _ => false,
     }
 }

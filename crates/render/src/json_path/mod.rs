@@ -16,28 +16,28 @@ pub use item_by_item::ItemByItem;
 /// A template: text and expressions in braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath {
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum PathPart {
     /// Text outside of braces.
     Text(String),
     /// An expression: each node turns the values before it into others.
-    Path(Vec<Node>),
+    Path(Vec<PathNode>),
     /// `{range …}` to `{end}`: the parts, once for each value of the expression.
-    Range(Vec<Node>, Vec<Part>),
+    Range(Vec<PathNode>, Vec<PathPart>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+enum PathNode {
     Literal(Value),
     Field(String),
     Wildcard,
     Recursive,
     Slice(Slice),
-    Union(Vec<Vec<Node>>),
-    Filter { left: Vec<Node>, comparison: Option<(Comparison, Vec<Node>)> },
+    Union(Vec<Vec<PathNode>>),
+    Filter { left: Vec<PathNode>, comparison: Option<(Comparison, Vec<PathNode>)> },
 }
 
 /// `[start:end:step]`; an index is the slice that holds one value.
@@ -121,7 +121,7 @@ impl JsonPath {
     pub fn find<'a>(&'a self, value: &'a Value) -> Result<Vec<Cow<'a, Value>>, JsonPathError> {
         let mut found = Vec::new();
         for part in &self.parts {
-            if let Part::Path(nodes) = part {
+            if let PathPart::Path(nodes) = part {
                 found.extend(evaluate::path(nodes, value)?);
             }
         }
@@ -129,17 +129,17 @@ impl JsonPath {
     }
 }
 
-fn write_parts(parts: &[Part], value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
+fn write_parts(parts: &[PathPart], value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
     for part in parts {
         match part {
-            Part::Text(text) => out.write_all(text.as_bytes())?,
-            Part::Path(nodes) => {
+            PathPart::Text(text) => out.write_all(text.as_bytes())?,
+            PathPart::Path(nodes) => {
                 for (index, found) in evaluate::path(nodes, value)?.iter().enumerate() {
                     let blank = if index == 0 { "" } else { " " };
                     write!(out, "{blank}{}", text_of(found))?;
                 }
             }
-            Part::Range(nodes, inner) => {
+            PathPart::Range(nodes, inner) => {
                 for found in evaluate::path(nodes, value)? {
                     write_parts(inner, &found, out)?;
                 }
@@ -149,12 +149,12 @@ fn write_parts(parts: &[Part], value: &Value, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-fn write_parts_as_json(parts: &[Part], value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
+fn write_parts_as_json(parts: &[PathPart], value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
     for part in parts {
         match part {
-            Part::Text(text) => json::write_document(&[text], out)?,
-            Part::Path(nodes) => json::write_document(&evaluate::path(nodes, value)?, out)?,
-            Part::Range(nodes, inner) => {
+            PathPart::Text(text) => json::write_document(&[text], out)?,
+            PathPart::Path(nodes) => json::write_document(&evaluate::path(nodes, value)?, out)?,
+            PathPart::Range(nodes, inner) => {
                 for found in evaluate::path(nodes, value)? {
                     write_parts_as_json(inner, &found, out)?;
                 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn json_path_follows_paths() {
         check("{.kind}", "List");
         check("kind is {.kind}!", "kind is List!");
         check("{.items[*].metadata.name}", "a b");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn filters() {
+    fn json_path_evaluates_filters() {
         check("{.items[0].status.addresses[?(@.type==\"InternalIP\")].address}", "10.0.0.1");
         check("{.items[?(@.spec.n>5)].metadata.name}", "b");
         check("{.items[?(@.spec.n<=3)].metadata.name}", "a");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges() {
+    fn json_path_evaluates_ranges() {
         check("{range .items[*]}{.metadata.name}={.spec.n}{\"\\n\"}{end}done", "a=3\nb=12\ndone");
         check(
             "{range .items[*]}{.metadata.name}:{range .status.addresses[*]}[{.address}]{end}{'\\t'}{end}",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
+    fn json_path_refuses_mistakes() {
         check("{.items[5]}", "error: index 5 is beyond a list of 2");
         check("{.items[a]}", "error: invalid index \"a\": expected an index, a slice or a quoted name");
         check("{.items[0", "error: [ without ]");
@@ -287,7 +287,7 @@ mod tests {
 
     /// `..` may follow anything but another one, as client-go's parser has it.
     #[test]
-    fn descents() {
+    fn json_path_descends_recursively() {
         let refused = "error: invalid multiple recursive descent";
         for template in ["{....}", "{.. ..}", "{..@..name}", "{.items....name}", &format!("{{{}}}", "..".repeat(30_000))] {
             check(template, refused);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn relaxed() {
+    fn json_path_relaxed_takes_paths_without_braces() {
         for path in ["metadata.name", ".metadata.name", "{metadata.name}", "{.metadata.name}"] {
             let parsed = JsonPath::parse_relaxed(path).unwrap();
             assert_eq!(parsed.find(&json!({"metadata": {"name": "x"}})).unwrap()[0].as_ref(), "x");

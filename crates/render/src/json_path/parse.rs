@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Comparison, JsonPathError, Node, Part, Slice};
+use super::{Comparison, JsonPathError, PathNode, PathPart, Slice};
 
 type Result<T> = std::result::Result<T, JsonPathError>;
 
@@ -14,34 +14,34 @@ fn error<T>(problem: impl Into<String>) -> Result<T> {
 const MAX_RANGES: usize = 250;
 
 /// Reads text and expressions; a `range` without `end` goes to the end of the template.
-pub(super) fn template(text: &str) -> Result<Vec<Part>> {
-    let mut open: Vec<(Vec<Node>, Vec<Part>)> = Vec::new();
+pub(super) fn template(text: &str) -> Result<Vec<PathPart>> {
+    let mut open: Vec<(Vec<PathNode>, Vec<PathPart>)> = Vec::new();
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(brace) = rest.find('{') {
         if brace > 0 {
-            parts.push(Part::Text(rest[..brace].to_owned()));
+            parts.push(PathPart::Text(rest[..brace].to_owned()));
         }
         let mut reader = Reader { rest: &rest[brace + 1..] };
         let mut nodes = Vec::new();
         match reader.action(&mut nodes, Some('}'))? {
-            None => parts.push(Part::Path(nodes)),
+            None => parts.push(PathPart::Path(nodes)),
             Some(Word::Range) if open.len() == MAX_RANGES => return error(format!("more than {MAX_RANGES} ranges within each other")),
             Some(Word::Range) => open.push((nodes, std::mem::take(&mut parts))),
             Some(Word::End) => {
                 let Some((nodes, before)) = open.pop() else { return error("end without range") };
                 let inner = std::mem::replace(&mut parts, before);
-                parts.push(Part::Range(nodes, inner));
+                parts.push(PathPart::Range(nodes, inner));
             }
         }
         rest = reader.rest;
     }
     if !rest.is_empty() {
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(PathPart::Text(rest.to_owned()));
     }
     while let Some((nodes, before)) = open.pop() {
         let inner = std::mem::replace(&mut parts, before);
-        parts.push(Part::Range(nodes, inner));
+        parts.push(PathPart::Range(nodes, inner));
     }
     Ok(parts)
 }
@@ -57,7 +57,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads nodes up to `close` (or the end of the text, inside brackets) and says whether `range` or `end` was among them.
-    fn action(&mut self, nodes: &mut Vec<Node>, close: Option<char>) -> Result<Option<Word>> {
+    fn action(&mut self, nodes: &mut Vec<PathNode>, close: Option<char>) -> Result<Option<Word>> {
         let mut word = None;
         loop {
             let Some(c) = self.rest.chars().next() else {
@@ -71,33 +71,33 @@ impl<'a> Reader<'a> {
                 _ if self.rest.starts_with("[?(") => nodes.push(self.filter()?),
                 _ if self.rest.starts_with("..") => {
                     // `parseRecursive` of `client-go/util/jsonpath/parser.go`.
-                    if nodes.last() == Some(&Node::Recursive) {
+                    if nodes.last() == Some(&PathNode::Recursive) {
                         return error("invalid multiple recursive descent");
                     }
                     self.rest = &self.rest[2..];
-                    nodes.push(Node::Recursive);
+                    nodes.push(PathNode::Recursive);
                     if self.rest.starts_with(|c: char| c == '_' || c.is_alphanumeric()) {
-                        nodes.push(Node::Field(self.field()));
+                        nodes.push(PathNode::Field(self.field()));
                     }
                 }
                 ' ' | '@' | '$' => self.rest = &self.rest[1..],
                 '[' => nodes.push(self.brackets()?),
-                '"' | '\'' => nodes.push(Node::Literal(Value::String(self.quoted(c)?))),
+                '"' | '\'' => nodes.push(PathNode::Literal(Value::String(self.quoted(c)?))),
                 '.' => {
                     self.rest = &self.rest[1..];
                     let name = self.field();
                     match name.as_str() {
-                        "*" => nodes.push(Node::Wildcard),
+                        "*" => nodes.push(PathNode::Wildcard),
                         "" => {}
-                        _ => nodes.push(Node::Field(name)),
+                        _ => nodes.push(PathNode::Field(name)),
                     }
                 }
                 '+' | '-' | '0'..='9' => nodes.push(self.number()?),
                 c if c == '_' || c.is_alphabetic() => match self.field().as_str() {
                     "range" => word = Some(Word::Range),
                     "end" => word = Some(Word::End),
-                    "true" => nodes.push(Node::Literal(Value::Bool(true))),
-                    "false" => nodes.push(Node::Literal(Value::Bool(false))),
+                    "true" => nodes.push(PathNode::Literal(Value::Bool(true))),
+                    "false" => nodes.push(PathNode::Literal(Value::Bool(false))),
                     other => return error(format!("unknown word \"{other}\"; a path begins with a dot")),
                 },
                 other => return error(format!("unexpected \"{other}\"")),
@@ -123,13 +123,13 @@ impl<'a> Reader<'a> {
         name
     }
 
-    fn number(&mut self) -> Result<Node> {
+    fn number(&mut self) -> Result<PathNode> {
         let signed = usize::from(self.rest.starts_with(['+', '-']));
         let end = self.rest[signed..].find(|c: char| c != '.' && !c.is_ascii_digit()).map_or(self.rest.len(), |end| signed + end);
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         let number = text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<f64>().map(Value::from));
-        number.map(Node::Literal).or_else(|_| error(format!("invalid number \"{text}\"")))
+        number.map(PathNode::Literal).or_else(|_| error(format!("invalid number \"{text}\"")))
     }
 
     fn quoted(&mut self, quote: char) -> Result<String> {
@@ -161,18 +161,18 @@ impl<'a> Reader<'a> {
         error("a quote without its end")
     }
 
-    fn brackets(&mut self) -> Result<Node> {
+    fn brackets(&mut self) -> Result<PathNode> {
         let Some(end) = self.rest.find(']') else { return error("[ without ]") };
         let inner = &self.rest[1..end];
         self.rest = &self.rest[end + 1..];
         let mut members = inner.split(',').map(|member| bracket(member.trim_matches(' ')));
         if inner.contains(',') {
-            return members.map(|member| member.map(|node| vec![node])).collect::<Result<_>>().map(Node::Union);
+            return members.map(|member| member.map(|node| vec![node])).collect::<Result<_>>().map(PathNode::Union);
         }
         members.next().unwrap_or_else(|| error("[] holds nothing"))
     }
 
-    fn filter(&mut self) -> Result<Node> {
+    fn filter(&mut self) -> Result<PathNode> {
         let text = &self.rest["[?(".len()..];
         let mut quote = None;
         let mut before = '(';
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         let Some(end) = end.filter(|&end| text[end..].starts_with(")]")) else { return error("[?( without )]") };
         let inner = &text[..end];
         self.rest = &text[end + 2..];
-        let Some(at) = inner.find(['!', '<', '>', '=']) else { return Ok(Node::Filter { left: nodes(inner)?, comparison: None }) };
+        let Some(at) = inner.find(['!', '<', '>', '=']) else { return Ok(PathNode::Filter { left: nodes(inner)?, comparison: None }) };
         let length = inner[at..].find(|c| !matches!(c, '!' | '<' | '>' | '=')).unwrap_or(inner.len() - at);
         let comparison = match &inner[at..at + length] {
             "==" => Comparison::Equal,
@@ -200,12 +200,12 @@ impl<'a> Reader<'a> {
             ">=" => Comparison::GreaterOrEqual,
             other => return error(format!("unknown comparison \"{other}\"")),
         };
-        Ok(Node::Filter { left: nodes(&inner[..at])?, comparison: Some((comparison, nodes(&inner[at + length..])?)) })
+        Ok(PathNode::Filter { left: nodes(&inner[..at])?, comparison: Some((comparison, nodes(&inner[at + length..])?)) })
     }
 }
 
 /// Reads the nodes of one side of a filter.
-fn nodes(text: &str) -> Result<Vec<Node>> {
+fn nodes(text: &str) -> Result<Vec<PathNode>> {
     let mut nodes = Vec::new();
     match (Reader { rest: text }).action(&mut nodes, None)? {
         None => Ok(nodes),
@@ -214,22 +214,22 @@ fn nodes(text: &str) -> Result<Vec<Node>> {
 }
 
 /// Reads what stands between brackets: `*`, a quoted name, an index or a slice.
-fn bracket(text: &str) -> Result<Node> {
+fn bracket(text: &str) -> Result<PathNode> {
     let quoted = |quote: char| text.strip_prefix(quote).and_then(|inner| inner.strip_suffix(quote));
     if let Some(name) = quoted('\'').or_else(|| quoted('"')) {
-        return Ok(Node::Field(name.replace('\\', "")));
+        return Ok(PathNode::Field(name.replace('\\', "")));
     }
     let all = Slice { start: None, end: None, step: None, is_index: false };
     if text == "*" {
-        return Ok(Node::Slice(all));
+        return Ok(PathNode::Slice(all));
     }
     let wrong = || JsonPathError(format!("invalid index \"{text}\": expected an index, a slice or a quoted name"));
     let number = |part: &str| if part.is_empty() { Ok(None) } else { part.parse::<i64>().map(Some).map_err(|_| wrong()) };
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
-        [index] => Ok(Node::Slice(Slice { start: Some(number(index)?.unwrap_or(0)), is_index: true, ..all })),
-        [start, end] => Ok(Node::Slice(Slice { start: number(start)?, end: number(end)?, ..all })),
-        [start, end, step] => Ok(Node::Slice(Slice { start: number(start)?, end: number(end)?, step: number(step)?, ..all })),
+        [index] => Ok(PathNode::Slice(Slice { start: Some(number(index)?.unwrap_or(0)), is_index: true, ..all })),
+        [start, end] => Ok(PathNode::Slice(Slice { start: number(start)?, end: number(end)?, ..all })),
+        [start, end, step] => Ok(PathNode::Slice(Slice { start: number(start)?, end: number(end)?, step: number(step)?, ..all })),
         _ => Err(wrong()),
     }
 }

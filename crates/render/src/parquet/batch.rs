@@ -9,7 +9,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use serde::Serialize;
 
 use super::field::RowSerializer;
-use crate::columns::{Column, ColumnType};
+use crate::columns::{ColumnType, TableColumn};
 
 /// Rows that are not written yet.
 pub(super) struct Batch {
@@ -19,7 +19,7 @@ pub(super) struct Batch {
 
 /// The values of a column, and which rows have one.
 pub(super) struct Values {
-    pub(super) column: Column,
+    pub(super) column: TableColumn,
     pub(super) data: Data,
     /// 1 for a value, 0 for null; empty for a column without nulls.
     present: Vec<i16>,
@@ -36,7 +36,7 @@ pub(super) enum Data {
 
 impl Batch {
     /// An empty group.
-    pub(super) fn new(columns: Vec<Column>) -> Self {
+    pub(super) fn new(columns: Vec<TableColumn>) -> Self {
         let values = columns.into_iter().map(|column| {
             let data = match column.kind {
                 ColumnType::Text | ColumnType::Json => Data::Bytes(Vec::new(), Vec::new()),

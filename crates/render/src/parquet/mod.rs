@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use serde::Serialize;
 
-use super::columns::{Column, ColumnType, columns};
+use super::columns::{ColumnType, TableColumn, columns};
 use super::contract::export::Row;
 use batch::Batch;
 
@@ -70,7 +70,7 @@ impl<W: Write + Send> ParquetWriter<W> {
 }
 
 /// The schema of a table.
-fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {
+fn schema(name: &str, columns: &[TableColumn]) -> parquet::errors::Result<TypePtr> {
     let fields = columns.iter().map(|column| {
         let (physical, logical) = match column.kind {
             ColumnType::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
@@ -89,7 +89,7 @@ fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {
 }
 
 /// How a file is written. The same rows give the same bytes, whenever and wherever they are written.
-fn properties(columns: &[Column]) -> WriterProperties {
+fn properties(columns: &[TableColumn]) -> WriterProperties {
     let compression = Compression::ZSTD(ZstdLevel::default());
     let properties = WriterProperties::builder()
         .set_created_by(concat!("ketcd ", env!("CARGO_PKG_VERSION")).to_owned())

@@ -10,7 +10,7 @@ use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Explanation, FilterMode};
 
 /// More nodes than this are counted by reason instead of listed.
-const NODES: usize = 60;
+const MAX_NODES_LISTED: usize = 60;
 
 /// Returns `explain`'s JSON of a decision, without the checks that passed and with only the nodes that matter listed.
 ///
@@ -30,8 +30,8 @@ pub(super) fn document(explanation: &Explanation, mode: FilterMode, time: Option
         let place = |node: &Value| (node["name"] != chosen, node["feasible"] != true, std::cmp::Reverse(total(node)));
         place(a).cmp(&place(b))
     });
-    if nodes.len() > NODES {
-        document["left"] = json!(summary(&nodes.split_off(NODES)));
+    if nodes.len() > MAX_NODES_LISTED {
+        document["left"] = json!(summary(&nodes.split_off(MAX_NODES_LISTED)));
     }
     document["nodes"] = nodes.into();
     Ok(document)

@@ -30,22 +30,22 @@ use ketcd_store::Origin;
 
 use event::EventMark;
 use packer::Packer;
-use row::ObjectRow;
+use row::ReportRow;
 
 pub use notes::{decisions_note, reach_words, recorded_note, selection_note, window_words};
 pub use page::{Heading, is_page};
 
 /// Bytes of changes that a page has room for, deflated: with base64 and the rest, less than 50 MB.
-const ROOM: usize = 18 << 20;
+const MAX_PAGE_CHANGES_BYTES: usize = 18 << 20;
 /// Bytes of changes that wait to be deflated: the more of an object's are deflated at once, the smaller they get.
-const LOOSE: usize = 4 << 20;
+const MAX_LOOSE_BYTES: usize = 4 << 20;
 /// Bytes of Events that a page has room for, not yet deflated.
 const ROOM_FOR_EVENTS: usize = 16 << 20;
 
 /// Collects changes, oldest first, and writes the page.
 pub struct Report {
     managed_fields: ManagedFields,
-    rows: Vec<ObjectRow>,
+    rows: Vec<ReportRow>,
     /// The row of the object that a key holds now.
     by_key: HashMap<Bytes, usize>,
     by_uid: HashMap<String, usize>,
@@ -119,7 +119,7 @@ impl Report {
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let known = self.by_key.get(&attributed.change.key).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
-            self.rows.push(ObjectRow::new(attributed, uid.clone(), self.managed_fields));
+            self.rows.push(ReportRow::new(attributed, uid.clone(), self.managed_fields));
             self.by_key.insert(attributed.change.key.clone(), self.rows.len() - 1);
             self.rows.len() - 1
         });
@@ -133,7 +133,7 @@ impl Report {
     }
 
     fn pack_if_much(&mut self) -> io::Result<()> {
-        if self.loose > LOOSE {
+        if self.loose > MAX_LOOSE_BYTES {
             self.loose = 0;
             self.rows.iter_mut().try_for_each(|row| row.pack(&mut self.packer))?;
             self.make_room();
@@ -143,14 +143,14 @@ impl Report {
 
     /// Leaves out what a click would open where there is no room: on rows that were never in trouble first, of those the largest.
     fn make_room(&mut self) {
-        let mut held: usize = self.rows.iter().map(ObjectRow::held).sum();
-        if held <= ROOM {
+        let mut held: usize = self.rows.iter().map(ReportRow::held).sum();
+        if held <= MAX_PAGE_CHANGES_BYTES {
             return;
         }
         let mut order: Vec<usize> = (0..self.rows.len()).filter(|&row| self.rows[row].left_out == 0).collect();
         order.sort_by_key(|&row| (self.rows[row].severity(), std::cmp::Reverse(self.rows[row].held())));
         for row in order {
-            if held <= ROOM / 8 * 7 {
+            if held <= MAX_PAGE_CHANGES_BYTES / 8 * 7 {
                 break;
             }
             held -= self.rows[row].held();

@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use serde::Serialize;
 
 /// The last block of a deflate stream, empty.
-const END: [u8; 2] = [0x03, 0x00];
+const DEFLATE_END: [u8; 2] = [0x03, 0x00];
 
 /// Deflates texts one by one. Each ends at a whole byte and refers to no other, so that some of them, one after the other, are one stream.
 pub(super) struct Packer(Compress);
@@ -19,13 +19,13 @@ impl Packer {
     /// Appends a text to a stream.
     pub(super) fn append(&mut self, text: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         /// More than deflate adds to what it cannot make smaller, and to a flush.
-        const SPARE: usize = 64;
+        const SPARE_BYTES: usize = 64;
         self.0.reset();
         let mut taken = 0;
-        let mut packed = Vec::with_capacity(text.len() / 3 + SPARE);
+        let mut packed = Vec::with_capacity(text.len() / 3 + SPARE_BYTES);
         // A flush is complete once it leaves room.
         while taken < text.len() || packed.len() == packed.capacity() {
-            packed.reserve(SPARE + text.len() / 8);
+            packed.reserve(SPARE_BYTES + text.len() / 8);
             self.0.compress_vec(&text[taken..], &mut packed, FlushCompress::Sync).map_err(io::Error::other)?;
             taken = self.0.total_in() as usize;
         }
@@ -36,7 +36,7 @@ impl Packer {
 
     /// Ends a stream.
     pub(super) fn end(out: &mut Vec<u8>) {
-        out.extend(END);
+        out.extend(DEFLATE_END);
     }
 }
 

@@ -9,21 +9,21 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::lines::Line;
+use super::lines::ReportLine;
 use super::packer::Packer;
-use super::row::{ObjectRow, Tick};
+use super::row::{ReportRow, Tick};
 use ketcd_cluster::survey::Unlisted;
 use ketcd_history::ChangeKind;
 
-const HTML: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const PAGE_HTML: &str = include_str!("page.html");
+const PAGE_STYLE: &str = include_str!("page.css");
+const PAGE_SCRIPT: &str = include_str!("page.js");
 /// A marker near the beginning of every page.
-const GENERATOR: &[u8] = br#"<meta name="generator" content="ketcd report">"#;
+const GENERATOR_META: &[u8] = br#"<meta name="generator" content="ketcd report">"#;
 
 /// Whether a file that begins like this is a page that was written here.
 pub fn is_page(head: &[u8]) -> bool {
-    head.starts_with(b"<!doctype html>") && head.windows(GENERATOR.len()).any(|window| window == GENERATOR)
+    head.starts_with(b"<!doctype html>") && head.windows(GENERATOR_META.len()).any(|window| window == GENERATOR_META)
 }
 
 /// What the page says of itself.
@@ -46,20 +46,20 @@ pub(super) struct Contents<'a> {
     pub standing: Vec<Value>,
     /// When nothing is readable.
     pub gaps: &'a [(i64, i64)],
-    pub rows: &'a [ObjectRow],
+    pub rows: &'a [ReportRow],
     pub unlisted: &'a [Unlisted],
-    pub lines: &'a [Line],
+    pub lines: &'a [ReportLine],
 }
 
 /// Writes the page, a row at a time.
 pub(super) fn write(heading: &Heading<'_>, contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Write) -> io::Result<()> {
-    let mut template = Template { rest: HTML, out };
-    template.upto("{{digest}}")?.write_all(BASE64.encode(Sha256::digest(SCRIPT)).as_bytes())?;
+    let mut template = Template { rest: PAGE_HTML, out };
+    template.upto("{{digest}}")?.write_all(BASE64.encode(Sha256::digest(PAGE_SCRIPT)).as_bytes())?;
     template.upto("{{title}}")?.write_all(escape(heading.title).as_bytes())?;
-    template.upto("{{style}}")?.write_all(STYLE.as_bytes())?;
+    template.upto("{{style}}")?.write_all(PAGE_STYLE.as_bytes())?;
     write_data(heading, contents, &mut Inert(template.upto("{{data}}")?))?;
     write_details(contents, packer, template.upto("{{details}}")?)?;
-    template.upto("{{script}}")?.write_all(SCRIPT.as_bytes())?;
+    template.upto("{{script}}")?.write_all(PAGE_SCRIPT.as_bytes())?;
     template.out.write_all(template.rest.as_bytes())
 }
 
@@ -112,8 +112,8 @@ fn write_data(heading: &Heading<'_>, contents: &Contents<'_>, out: &mut Inert<'_
             out.write_all(b",")?;
         }
         let row = match *line {
-            Line::Object(row, depth) => summary(&rows[row], depth, span.0),
-            Line::Unlisted(group) => counted(&unlisted[group]),
+            ReportLine::Object(row, depth) => summary(&rows[row], depth, span.0),
+            ReportLine::Unlisted(group) => counted(&unlisted[group]),
         };
         serde_json::to_writer(&mut *out, &row)?;
     }
@@ -126,7 +126,7 @@ fn write_details(contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Wri
     out.write_all(b"[")?;
     for (index, line) in contents.lines.iter().enumerate() {
         packed.clear();
-        if let Line::Object(row, _) = *line {
+        if let ReportLine::Object(row, _) = *line {
             details(&contents.rows[row], packer, &mut packed)?;
         }
         let separator = if index > 0 { "," } else { "" };
@@ -136,7 +136,7 @@ fn write_details(contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Wri
 }
 
 /// What the row shows without a click. Times are milliseconds after the report's beginning.
-fn summary(row: &ObjectRow, depth: usize, begin: i64) -> Value {
+fn summary(row: &ReportRow, depth: usize, begin: i64) -> Value {
     let relative = |time: Option<i64>| time.map(|time| time - begin);
     let states: Vec<Value> = row.states.iter().map(|(time, state)| json!([relative(*time), state.tone.as_str(), state.label])).collect();
     let ticks: Vec<Value> = row.ticks.iter().map(|Tick { time, kind, label }| json!([relative(*time), letter(*kind), label])).collect();
@@ -174,7 +174,7 @@ fn letter(kind: ChangeKind) -> &'static str {
 }
 
 /// What a click opens, deflated.
-fn details(row: &ObjectRow, packer: &mut Packer, out: &mut Vec<u8>) -> io::Result<()> {
+fn details(row: &ReportRow, packer: &mut Packer, out: &mut Vec<u8>) -> io::Result<()> {
     let mut text = format!("{{\"uid\":{},\"left\":{},\"versions\":[", json!(row.uid), row.left_out).into_bytes();
     row.versions.write(&mut text, packer, out)?;
     text.extend_from_slice(b"],\"decisions\":[");

@@ -20,13 +20,14 @@ use crate::timeline::detail as step_detail;
 use crate::value;
 
 /// Characters of a label, at most.
-const LABEL: usize = 240;
+const MAX_LABEL_CHARS: usize = 240;
 
 /// Fields whose change alone is not worth a mark.
-const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
+const QUIET_FIELDS: [&str; 4] =
+    ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
 
 /// An object through its readable life.
-pub(super) struct ObjectRow {
+pub(super) struct ReportRow {
     pub kind: String,
     pub namespace: String,
     pub name: String,
@@ -69,7 +70,7 @@ impl Tick {
     }
 }
 
-impl ObjectRow {
+impl ReportRow {
     pub(super) fn new(attributed: &AttributedChange, uid: String, managed_fields: ManagedFields) -> Self {
         let object = attributed.change.object().unwrap_or(&Value::Null);
         let metadata = &object["metadata"];
@@ -253,7 +254,7 @@ impl ObjectRow {
             _ => {}
         }
         let mut news: Vec<String> = Vec::new();
-        for path in paths.iter().filter(|path| !QUIET.iter().any(|quiet| path.starts_with(quiet))) {
+        for path in paths.iter().filter(|path| !QUIET_FIELDS.iter().any(|quiet| path.starts_with(quiet))) {
             let short: String = path.split('/').skip(1).take(2).collect::<Vec<_>>().join(".");
             if !news.contains(&short) {
                 news.push(short);
@@ -284,5 +285,5 @@ fn words(steps: &[Step]) -> String {
         detail if detail.is_empty() => phase.as_str().to_owned(),
         detail => format!("{phase}: {detail}"),
     };
-    value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), LABEL)
+    value::cut(&steps.iter().map(step).collect::<Vec<_>>().join("; "), MAX_LABEL_CHARS)
 }

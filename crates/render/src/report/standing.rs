@@ -10,15 +10,15 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of, waits_for_pod};
 
-use super::lines::Line;
-use super::row::ObjectRow;
+use super::lines::ReportLine;
+use super::row::ReportRow;
 use crate::words::trouble;
 
 /// The most that are shown.
-const MOST: usize = 8;
+const MAX_TROUBLES_SHOWN: usize = 8;
 /// A trouble must have lasted this many milliseconds, or this part of the time that the report covers, to be listed.
-const SHORTEST: i64 = 2_000;
-const PART: i64 = 200;
+const MIN_TROUBLE_MILLIS: i64 = 2_000;
+const MIN_TROUBLE_FRACTION: i64 = 200;
 
 /// A container that ran for this many milliseconds begins another crash loop (twice the longest backoff: client-go
 /// util/flowcontrol/backoff.go, hasExpired).
@@ -98,16 +98,16 @@ struct Chip {
 /// Returns what stands out of the rows, the weightiest first, as the page's script takes it: `row` is the place of a line. What is over comes from
 /// the rows, what is not from the findings at the end.
 pub(super) fn standing_out(
-    rows: &[ObjectRow],
+    rows: &[ReportRow],
     by_uid: &HashMap<String, usize>,
-    lines: &[Line],
+    lines: &[ReportLine],
     still: &StillWrong,
     (first, last): (i64, i64),
 ) -> Vec<Value> {
-    let place_of = |wanted: usize| lines.iter().position(|line| matches!(line, Line::Object(row, _) if *row == wanted));
-    let least = SHORTEST.max((last - first) / PART);
+    let place_of = |wanted: usize| lines.iter().position(|line| matches!(line, ReportLine::Object(row, _) if *row == wanted));
+    let least = MIN_TROUBLE_MILLIS.max((last - first) / MIN_TROUBLE_FRACTION);
     let mut chips: Vec<Chip> = over(rows, by_uid, &still.patient_classes, first)
-        .standing_out(least, MOST)
+        .standing_out(least, MAX_TROUBLES_SHOWN)
         .into_iter()
         .filter_map(|episode| {
             let owner = top(rows, by_uid, episode.longest).map(|owner| subject(&rows[owner]));
@@ -128,7 +128,7 @@ pub(super) fn standing_out(
         chips.extend(place_of(row).map(|row| chip(&finding.trouble, trouble::who(finding), lasted, true, row)));
     }
     chips.sort_by_key(|chip| std::cmp::Reverse(chip.weight));
-    chips.truncate(MOST);
+    chips.truncate(MAX_TROUBLES_SHOWN);
     chips.into_iter().map(|chip| chip.shown).collect()
 }
 
@@ -139,7 +139,7 @@ fn chip(what: &Trouble, who: String, lasted: i64, lasts: bool, row: usize) -> Ch
 }
 
 /// What was wrong with the objects of the rows and is over.
-fn over(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, patient_classes: &BTreeSet<String>, first: i64) -> Episodes {
+fn over(rows: &[ReportRow], by_uid: &HashMap<String, usize>, patient_classes: &BTreeSet<String>, first: i64) -> Episodes {
     let mut episodes = Episodes::default();
     for (place, row) in rows.iter().enumerate() {
         let group = match top(rows, by_uid, place) {
@@ -162,12 +162,12 @@ fn over(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, patient_classes: &B
 }
 
 /// The topmost owner of a row among those that have a row; `None` if no owner has one.
-fn top(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, place: usize) -> Option<usize> {
+fn top(rows: &[ReportRow], by_uid: &HashMap<String, usize>, place: usize) -> Option<usize> {
     let owner = |place: usize| rows[place].owner.as_ref().and_then(|uid| by_uid.get(uid)).copied().filter(|&owner| owner != place);
     // Owners that own each other in a circle have no topmost one.
     std::iter::successors(owner(place), |&place| owner(place)).take(8).last()
 }
 
-fn subject(row: &ObjectRow) -> Subject {
+fn subject(row: &ReportRow) -> Subject {
     Subject { kind: row.kind.clone(), namespace: row.namespace.clone(), name: row.name.clone(), ..Subject::default() }
 }

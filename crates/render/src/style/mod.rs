@@ -61,7 +61,7 @@ pub(crate) fn of_sign(sign: char) -> Style {
 }
 
 /// The mark that begins each style, and what a terminal shows.
-const MARKS: [(&str, Sequence); 9] = [
+const STYLE_MARKS: [(&str, Sequence); 9] = [
     ("\u{fdd0}\u{fde0}", AnsiColor::Green.on_default()),
     ("\u{fdd0}\u{fde1}", AnsiColor::Red.on_default()),
     ("\u{fdd0}\u{fde2}", AnsiColor::Yellow.on_default()),
@@ -74,10 +74,10 @@ const MARKS: [(&str, Sequence); 9] = [
 ];
 
 /// What every mark begins with.
-pub(crate) const MARK: char = '\u{fdd0}';
+pub(crate) const MARK_CHAR: char = '\u{fdd0}';
 
 /// What ends every style.
-const END: &str = "\u{fdd0}\u{fdef}";
+const END_MARK: &str = "\u{fdd0}\u{fdef}";
 
 /// What a mark stands for, shown as a terminal's sequence: the beginning of a style, or the end of any.
 struct Mark(Option<Style>);
@@ -85,17 +85,17 @@ struct Mark(Option<Style>);
 impl Mark {
     /// The mark whose second character this is; `None` if there is no such mark.
     fn of(second: char) -> Option<Self> {
-        if END.ends_with(second) {
+        if END_MARK.ends_with(second) {
             return Some(Self(None));
         }
-        MARKS.iter().position(|(mark, _)| mark.ends_with(second)).map(|place| Self(Some(Style(place))))
+        STYLE_MARKS.iter().position(|(mark, _)| mark.ends_with(second)).map(|place| Self(Some(Style(place))))
     }
 }
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(Style(place)) => write!(f, "{}", MARKS[place].1.render()),
+            Some(Style(place)) => write!(f, "{}", STYLE_MARKS[place].1.render()),
             None => write!(f, "{}", anstyle::Reset.render()),
         }
     }
@@ -113,9 +113,9 @@ struct Painted<T> {
 
 impl<T: fmt::Display> fmt::Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(MARKS[self.style.0].0)?;
+        f.write_str(STYLE_MARKS[self.style.0].0)?;
         write!(Visible(&mut *f), "{}", self.text)?;
-        f.write_str(END)
+        f.write_str(END_MARK)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{MARK, Mark};
+use super::{MARK_CHAR, Mark};
 use crate::visible::{is_unsafe, write_escaped, write_json_escaped};
 
 /// A writer that shows styles or drops them: [`Plain`], [`Ansi`], [`Screen`], or one that hands all it gets to one of these.
@@ -68,15 +68,15 @@ impl<W: Write> Screen<W> {
 
     fn write_char(&mut self, c: char) -> io::Result<()> {
         let is_text = self.content == Content::Text;
-        if is_text && std::mem::replace(&mut self.marked, c == MARK && is_text) {
+        if is_text && std::mem::replace(&mut self.marked, c == MARK_CHAR && is_text) {
             self.marked = false;
             if let Some(mark) = Mark::of(c) {
                 return if self.colors { write!(self.inner, "{mark}") } else { Ok(()) };
             }
-            self.write_unsafe(MARK)?;
+            self.write_unsafe(MARK_CHAR)?;
         }
         match c {
-            MARK if is_text => Ok(()),
+            MARK_CHAR if is_text => Ok(()),
             '\n' | '\t' => write!(self.inner, "{c}"),
             c if is_unsafe(c) => self.write_unsafe(c),
             c => write!(self.inner, "{c}"),
@@ -120,9 +120,9 @@ fn is_plain(byte: u8) -> bool {
 
 /// Where the first byte stands that needs a look. Whole blocks are looked at without a branch, which the compiler makes wide instructions of.
 fn first_unplain(bytes: &[u8]) -> Option<usize> {
-    const BLOCK: usize = 64;
-    let plain_blocks = bytes.chunks(BLOCK).take_while(|block| block.iter().fold(true, |plain, &byte| plain & is_plain(byte))).count();
-    let start = (plain_blocks * BLOCK).min(bytes.len());
+    const BLOCK_BYTES: usize = 64;
+    let plain_blocks = bytes.chunks(BLOCK_BYTES).take_while(|block| block.iter().fold(true, |plain, &byte| plain & is_plain(byte))).count();
+    let start = (plain_blocks * BLOCK_BYTES).min(bytes.len());
     bytes[start..].iter().position(|&byte| !is_plain(byte)).map(|at| start + at)
 }
 

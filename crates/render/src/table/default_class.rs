@@ -9,14 +9,14 @@ use super::fields::{at, name, time};
 /// The first release that marks one class of a list, and none that is asked for by name.
 const ONE_OF_LIST: Release = Release(37);
 
-/// The StorageClass of a list that is the default: of those that say so the one created last, of several the first by name.
+/// The StorageClass of a list that is the default: of those marked so, the one created last, then the first by name.
 ///
 /// Source: Kubernetes 1.37 `pkg/printers/internalversion/printers.go`.
 #[derive(Debug, Default)]
 pub struct DefaultClass(Option<(Option<Timestamp>, String)>);
 
 impl DefaultClass {
-    /// What stands behind the name of a default class.
+    /// The mark after the name of a default class.
     pub const MARK: &str = " (default)";
 
     /// Returns what finds the default in lists of a kind; `None` where no row depends on the others.

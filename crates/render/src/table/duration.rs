@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures() {
+    fn duration_has_kubectls_figures() {
         let (minute, hour, day) = (60, 3600, 86400);
         for (seconds, wanted) in [
             (-5, "<invalid>"),

@@ -93,10 +93,10 @@ struct Printer {
 }
 
 /// Headings of columns that say which state an object is in; of several the first.
-pub(super) const STATES: [&str; 4] = ["STATUS", "READY", "AVAILABLE", "CONDITION"];
+pub(super) const STATE_HEADINGS: [&str; 4] = ["STATUS", "READY", "AVAILABLE", "CONDITION"];
 
 /// The rows of one kind: filled object by object, then written.
-pub struct Table {
+pub struct ObjectTable {
     kind: Option<Arc<Kind>>,
     view: View,
     printer: Option<Printer>,
@@ -129,7 +129,7 @@ pub struct Decoration {
     pub of_list: bool,
 }
 
-impl Table {
+impl ObjectTable {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
     pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: LabelColumns) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind, view.release));
@@ -157,7 +157,7 @@ impl Table {
     /// The heading of the column that says which state an object is in.
     fn state_heading(&self) -> Option<&'static str> {
         let has = |heading: &&str| self.headings.iter().any(|(own, _)| own == heading);
-        STATES.into_iter().find(has).filter(|_| self.printer.is_some())
+        STATE_HEADINGS.into_iter().find(has).filter(|_| self.printer.is_some())
     }
 
     /// Adds the row of an object.
@@ -336,7 +336,7 @@ impl View {
 }
 
 /// What the API server shows of kinds without columns of their own (apiserver pkg/registry/rest/table.go).
-const DEFAULT: Printer = Printer {
+const DEFAULT_PRINTER: Printer = Printer {
     columns: "NAME|CREATED AT",
     cells: |object, _| vec![fields::name(object), fields::text(object, "metadata.creationTimestamp").to_owned()],
 };
@@ -355,5 +355,5 @@ fn printer(group: &str, kind: &str, release: Release) -> Printer {
         openshift::printer,
     ];
     let found = families.iter().find_map(|family| family(group, kind));
-    found.or_else(|| definition::printer(group, kind, release)).unwrap_or(DEFAULT)
+    found.or_else(|| definition::printer(group, kind, release)).unwrap_or(DEFAULT_PRINTER)
 }

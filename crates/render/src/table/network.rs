@@ -74,7 +74,7 @@ fn load_balancer(object: &Value) -> String {
 }
 
 fn endpoints(object: &Value) -> String {
-    const SHOWN: usize = 3;
+    const MAX_ENDPOINTS_SHOWN: usize = 3;
     let mut all = Vec::new();
     let subsets = list(object, "subsets");
     for subset in subsets {
@@ -90,8 +90,8 @@ fn endpoints(object: &Value) -> String {
     }
     match all.len() {
         _ if subsets.is_empty() => "<none>".to_owned(),
-        0..=SHOWN => all.join(","),
-        more => format!("{} + {} more...", all[..SHOWN].join(","), more - SHOWN),
+        0..=MAX_ENDPOINTS_SHOWN => all.join(","),
+        more => format!("{} + {} more...", all[..MAX_ENDPOINTS_SHOWN].join(","), more - MAX_ENDPOINTS_SHOWN),
     }
 }
 
@@ -112,18 +112,18 @@ fn ingress(object: &Value, view: View) -> Vec<String> {
 
 /// The hosts of the rules, at most three; how many more counts rules, not hosts.
 fn hosts(object: &Value) -> String {
-    const SHOWN: usize = 3;
+    const MAX_HOSTS_SHOWN: usize = 3;
     let rules = list(object, "spec.rules");
-    let hosts: Vec<&str> = rules.iter().map(|rule| text(rule, "host")).filter(|host| !host.is_empty()).take(SHOWN).collect();
+    let hosts: Vec<&str> = rules.iter().map(|rule| text(rule, "host")).filter(|host| !host.is_empty()).take(MAX_HOSTS_SHOWN).collect();
     // Rules after the one that filled the line.
     let filled = rules.iter().scan(0, |seen, rule| {
         *seen += usize::from(!text(rule, "host").is_empty());
         Some(*seen)
     });
-    let has_more = filled.into_iter().position(|seen| seen == SHOWN).is_some_and(|at| at + 1 < rules.len());
+    let has_more = filled.into_iter().position(|seen| seen == MAX_HOSTS_SHOWN).is_some_and(|at| at + 1 < rules.len());
     match hosts.join(",") {
         none if none.is_empty() => "*".to_owned(),
-        shown if has_more => format!("{shown} + {} more...", rules.len() - SHOWN),
+        shown if has_more => format!("{shown} + {} more...", rules.len() - MAX_HOSTS_SHOWN),
         shown => shown,
     }
 }

@@ -14,7 +14,7 @@ use super::fields::{at, count, flag, int, joined, list, name, scalar, text, time
 use super::{Cells, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
-    const TOKEN: &str = "NAME|USER NAME|CLIENT NAME|CREATED|EXPIRES|REDIRECT URI|SCOPES";
+    const TOKEN_COLUMNS: &str = "NAME|USER NAME|CLIENT NAME|CREATED|EXPIRES|REDIRECT URI|SCOPES";
     let (columns, cells): (&str, Cells) = match (group, kind) {
         ("apps.openshift.io", "DeploymentConfig") => ("NAME|REVISION|DESIRED|CURRENT|TRIGGERED BY", deployment_config),
         ("build.openshift.io", "Build") => ("NAME|TYPE|FROM|STATUS|STARTED|DURATION", build),
@@ -25,7 +25,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
         ("oauth.openshift.io", "OAuthClientAuthorization") => ("NAME|USER NAME|CLIENT NAME|SCOPES", |object, _| {
             vec![name(object), text(object, "userName").to_owned(), text(object, "clientName").to_owned(), joined(object, "scopes")]
         }),
-        ("oauth.openshift.io", "OAuthAccessToken" | "OAuthAuthorizeToken") => (TOKEN, token),
+        ("oauth.openshift.io", "OAuthAccessToken" | "OAuthAuthorizeToken") => (TOKEN_COLUMNS, token),
         ("route.openshift.io", "Route") => ("NAME|HOST/PORT|PATH|SERVICES|PORT|TERMINATION|WILDCARD", route),
         ("security.openshift.io", "RangeAllocation") => ("NAME|RANGE|DATA", range_allocation),
         ("template.openshift.io", "Template") => ("NAME|DESCRIPTION|PARAMETERS|OBJECTS", template),
@@ -111,14 +111,14 @@ fn build_config(object: &Value, _: View) -> Vec<String> {
 }
 
 fn strategy(object: &Value) -> &'static str {
-    const STRATEGIES: [(&str, &str); 4] = [
+    const STRATEGY_NAMES: [(&str, &str); 4] = [
         ("dockerStrategy", "Docker"),
         ("customStrategy", "Custom"),
         ("sourceStrategy", "Source"),
         ("jenkinsPipelineStrategy", "JenkinsPipeline"),
     ];
     let strategy = at(object, "spec.strategy");
-    STRATEGIES.iter().find(|(field, _)| strategy.and_then(|strategy| at(strategy, field)).is_some()).map_or("", |(_, shown)| *shown)
+    STRATEGY_NAMES.iter().find(|(field, _)| strategy.and_then(|strategy| at(strategy, field)).is_some()).map_or("", |(_, shown)| *shown)
 }
 
 /// Where a build's source is from, with the commit or the branch.
@@ -138,12 +138,12 @@ fn source(object: &Value) -> String {
 }
 
 fn git_revision(object: &Value) -> &str {
-    const ABBREVIATED: usize = 20;
+    const ABBREVIATED_CHARS: usize = 20;
     let revision = match text(object, "spec.revision.git.commit") {
         "" => text(object, "spec.source.git.ref"),
         commit => commit,
     };
-    let is_commit = revision.len() > ABBREVIATED && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_commit = revision.len() > ABBREVIATED_CHARS && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_commit { &revision[..7] } else { revision }
 }
 
@@ -166,14 +166,14 @@ fn image_stream(object: &Value, view: View) -> Vec<String> {
 
 /// The names of tags, as many as fit into some forty characters, and how many more there are.
 fn tags_of_width(names: &[&str]) -> String {
-    const WIDTH: i64 = 40;
-    const MARGIN: i64 = WIDTH / 4;
-    let mut remaining = WIDTH;
+    const TAGS_COLUMNS: i64 = 40;
+    const TAGS_MARGIN: i64 = TAGS_COLUMNS / 4;
+    let mut remaining = TAGS_COLUMNS;
     let mut shown = names.len();
     for (index, name) in names.iter().enumerate() {
-        let length = i64::try_from(name.len()).unwrap_or(WIDTH);
+        let length = i64::try_from(name.len()).unwrap_or(TAGS_COLUMNS);
         remaining -= length + 1;
-        let keeps_edge = index > 0 && MARGIN < remaining + length && MARGIN >= -remaining;
+        let keeps_edge = index > 0 && TAGS_MARGIN < remaining + length && TAGS_MARGIN >= -remaining;
         if remaining < 0 && !keeps_edge {
             shown = index.max(1);
             break;
@@ -295,14 +295,14 @@ fn range_allocation(object: &Value, _: View) -> Vec<String> {
 }
 
 fn template(object: &Value, _: View) -> Vec<String> {
-    const LONGEST: usize = 80;
+    const MAX_TEMPLATE_CHARS: usize = 80;
     let description = object["metadata"]["annotations"]["description"].as_str().unwrap_or_default();
     let mut description = match description.split_once('\n') {
         Some((first, _)) => format!("{first}..."),
         None => description.to_owned(),
     };
-    if description.len() > LONGEST {
-        let end = (0..=LONGEST - 3).rev().find(|&end| description.is_char_boundary(end)).unwrap_or(0);
+    if description.len() > MAX_TEMPLATE_CHARS {
+        let end = (0..=MAX_TEMPLATE_CHARS - 3).rev().find(|&end| description.is_char_boundary(end)).unwrap_or(0);
         description = format!("{}...", description[..end].trim());
     }
     let parameters = list(object, "parameters");

@@ -6,25 +6,25 @@ use super::tab_writer::{ColumnWidths, TabbedLines};
 use crate::value::{broken, columns};
 
 /// Prose does not fit a column narrower than this: it goes below its row.
-const NARROWEST: usize = 20;
+const MIN_PROSE_COLUMNS: usize = 20;
 
 /// What stands before prose that has a line of its own.
-const MARGIN: &str = "    ";
+const PROSE_MARGIN: &str = "    ";
 
-/// Writes rows below earlier ones, which had these widths, within so many columns.
+/// Writes rows below earlier ones, which had these widths, within this many columns.
 ///
 /// # Errors
 /// The stream's.
 pub fn write_wrapped(rows: Vec<Vec<String>>, widths: &mut ColumnWidths, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let Some(width) = width else { return write_rows(&rows, widths, out) };
     let room = width.saturating_sub(widths.before_last(&rows));
-    let below = width.saturating_sub(MARGIN.len()).max(NARROWEST);
+    let below = width.saturating_sub(PROSE_MARGIN.len()).max(MIN_PROSE_COLUMNS);
     let mut lines = TabbedLines::default();
     for mut row in rows {
         let prose = row.pop().unwrap_or_default();
-        if room < NARROWEST && columns(&prose) > room {
+        if room < MIN_PROSE_COLUMNS && columns(&prose) > room {
             lines.push(&row);
-            broken(&prose, below).iter().for_each(|part| lines.push([format!("{MARGIN}{part}")]));
+            broken(&prose, below).iter().for_each(|part| lines.push([format!("{PROSE_MARGIN}{part}")]));
             continue;
         }
         let parts = if columns(&prose) > room { broken(&prose, room) } else { vec![prose] };

@@ -9,7 +9,7 @@ use super::{Cells, Printer, View};
 const NAME_AND_AGE: Printer = Printer { columns: "NAME|AGE", cells: |object, view| vec![name(object), view.age(object)] };
 
 /// Where a group names its Workload since 1.37.
-const WORKLOAD: &str = "spec.workloadRef.workloadName";
+const WORKLOAD_NAME_FIELD: &str = "spec.workloadRef.workloadName";
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -82,7 +82,7 @@ fn pool_status(object: &Value, view: View) -> Vec<String> {
 fn pod_group(object: &Value, view: View) -> Vec<String> {
     let (condition_type, workload) = match view.release {
         Release(..=36) => ("PodGroupScheduled", "spec.podGroupTemplateRef.workload.workloadName"),
-        _ => ("PodGroupInitiallyScheduled", WORKLOAD),
+        _ => ("PodGroupInitiallyScheduled", WORKLOAD_NAME_FIELD),
     };
     let scheduled = condition(object, condition_type).map(|own| if text(own, "status") == "True" { "Scheduled" } else { "Unschedulable" });
     let disrupted = condition(object, "DisruptionTarget").map(|own| text(own, "reason"));
@@ -91,7 +91,7 @@ fn pod_group(object: &Value, view: View) -> Vec<String> {
 }
 
 fn composite_pod_group(object: &Value, view: View) -> Vec<String> {
-    vec![name(object), policy(object), text_or(object, WORKLOAD, "<none>"), view.age(object)]
+    vec![name(object), policy(object), text_or(object, WORKLOAD_NAME_FIELD, "<none>"), view.age(object)]
 }
 
 fn policy(object: &Value) -> String {

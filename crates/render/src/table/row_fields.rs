@@ -7,9 +7,9 @@ use ketcd_kube::{FieldSet, Kind};
 use super::PodRow;
 
 /// Members that tables select or label rows by, and that the state is found by.
-const AROUND: [&str; 3] = ["kind", "metadata.namespace", "metadata.labels"];
+const COMMON_FIELDS: [&str; 3] = ["kind", "metadata.namespace", "metadata.labels"];
 
-const NODE: [&str; 9] = [
+const NODE_FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.creationTimestamp",
     "metadata.deletionTimestamp",
@@ -22,7 +22,7 @@ const NODE: [&str; 9] = [
 ];
 
 static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::read_by::<PodRow<'static>>(), true));
-static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::of(NODE), false));
+static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::of(NODE_FIELDS), false));
 
 /// The members of an object that its row needs.
 pub struct RowFields {
@@ -36,7 +36,7 @@ pub struct RowFields {
 
 impl RowFields {
     fn of(cells: FieldSet, are_of_pods: bool) -> Self {
-        Self { are_of_pods, all: AROUND.iter().fold(cells.clone(), |all, path| all.with(path)), cells }
+        Self { are_of_pods, all: COMMON_FIELDS.iter().fold(cells.clone(), |all, path| all.with(path)), cells }
     }
 }
 

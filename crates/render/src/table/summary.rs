@@ -5,14 +5,14 @@ use std::sync::Arc;
 use ketcd_kube::{Kind, condition};
 use serde_json::Value;
 
-use super::{LabelColumns, Table, View, fields};
+use super::{LabelColumns, ObjectTable, View, fields};
 
 /// A cell with its heading.
 pub type Cell = (String, String);
 
 /// The cells of an object's row as `ls` prints them, by their headings.
 pub fn cells(kind: Option<&Arc<Kind>>, object: &Value, view: View) -> Vec<Cell> {
-    let table = Table::new(kind, view, LabelColumns::default());
+    let table = ObjectTable::new(kind, view, LabelColumns::default());
     let cells = table.cells(object);
     let shown = table.headings.into_iter().zip(cells).filter(|((_, is_wide), _)| view.is_wide || !is_wide);
     shown.map(|((heading, _), cell)| (heading, cell)).collect()

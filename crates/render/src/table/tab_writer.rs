@@ -9,8 +9,8 @@ use crate::value::padded;
 use crate::visible::visible;
 
 /// Width that every column has at least, and blanks after its widest cell (cli-runtime pkg/printers/tabwriter.go).
-const MINIMUM: usize = 6;
-const PADDING: usize = 3;
+const MIN_COLUMN_WIDTH: usize = 6;
+const COLUMN_PADDING: usize = 3;
 
 /// Writes the rows. A cell ends at its first line end (then `...` follows), and a tab in a cell begins another cell, as in kubectl; what
 /// could drive a terminal is escaped.
@@ -35,7 +35,7 @@ pub enum CellText {
     Raw,
 }
 
-/// How wide the columns of earlier rows were, so that later ones stand below them.
+/// How wide the columns of earlier rows were, so that later rows align with them.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnWidths(Vec<usize>);
 
@@ -44,7 +44,7 @@ impl ColumnWidths {
     pub fn before_last(&self, rows: &[Vec<String>]) -> usize {
         let count = rows.iter().map(|row| row.len().saturating_sub(1)).max().unwrap_or(0);
         let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| visible(cell).chars().count());
-        let own = |column: usize| rows.iter().map(|row| cell(row, column) + PADDING).max().unwrap_or(0).max(MINIMUM);
+        let own = |column: usize| rows.iter().map(|row| cell(row, column) + COLUMN_PADDING).max().unwrap_or(0).max(MIN_COLUMN_WIDTH);
         (0..count).map(|column| own(column).max(self.0.get(column).copied().unwrap_or(0))).sum()
     }
 }
@@ -62,7 +62,7 @@ pub struct TabbedLines {
 
 /// A line on its way to being aligned.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct AlignedLine<'a> {
     text: &'a str,
     style: Option<(usize, Style)>,
 }
@@ -130,7 +130,7 @@ impl TabbedLines {
             // The last cell of a line belongs to no column.
             let cells: Vec<&str> = line.text.split('\t').collect();
             for (column, cell) in cells[..cells.len() - 1].iter().enumerate() {
-                let width = (cell.chars().count() + PADDING).max(MINIMUM);
+                let width = (cell.chars().count() + COLUMN_PADDING).max(MIN_COLUMN_WIDTH);
                 match widths.0.get_mut(column) {
                     Some(known) => *known = width.max(*known),
                     None => widths.0.push(width),
@@ -143,19 +143,19 @@ impl TabbedLines {
         })
     }
 
-    fn lines(&self) -> Vec<Line<'_>> {
+    fn lines(&self) -> Vec<AlignedLine<'_>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let lines = starts.zip(&self.ends).enumerate();
-        lines.map(|(place, (start, &end))| Line { text: &self.text[start..end], style: self.styles.get(&place).copied() }).collect()
+        lines.map(|(place, (start, &end))| AlignedLine { text: &self.text[start..end], style: self.styles.get(&place).copied() }).collect()
     }
 }
 
 /// Writes lines whose first columns have the widths known so far. Neighbouring lines that go on with another column form a block,
 /// and share that column's width.
-fn write_block(lines: &[Line<'_>], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn write_block(lines: &[AlignedLine<'_>], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
     let column = widths.len();
     // The last cell of a line belongs to no column.
-    let cell = |line: &Line<'_>| {
+    let cell = |line: &AlignedLine<'_>| {
         let (end, _) = line.text.match_indices('\t').nth(column)?;
         Some(line.text[..end].rsplit('\t').next().unwrap_or("").chars().count())
     };
@@ -171,7 +171,7 @@ fn write_block(lines: &[Line<'_>], widths: &mut Vec<usize>, out: &mut dyn Write)
             rest = &rest[1..];
             continue;
         }
-        widths.push((widest + PADDING).max(MINIMUM));
+        widths.push((widest + COLUMN_PADDING).max(MIN_COLUMN_WIDTH));
         write_block(&rest[..length], widths, out)?;
         widths.pop();
         rest = &rest[length..];
@@ -179,7 +179,7 @@ fn write_block(lines: &[Line<'_>], widths: &mut Vec<usize>, out: &mut dyn Write)
     Ok(())
 }
 
-fn write_line(line: Line<'_>, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
+fn write_line(line: AlignedLine<'_>, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
     for (place, cell) in line.text.split('\t').enumerate() {
         let padded = widths.get(place).map_or(Cow::Borrowed(cell), |&width| Cow::Owned(padded(cell, width)));
         match line.style.filter(|(styled, _)| *styled == place && !cell.is_empty()) {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn alignment() {
+    fn tab_writer_aligns_columns() {
         check(&[&["NAME", "AGE"], &["web-0-long", "5s"]], "NAME         AGE\nweb-0-long   5s\n");
         check(&[&["A", "B", "C"], &["x", "", ""]], "A     B     C\nx           \n");
         check(&[&["ä", "b"]], "ä     b\n");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_cells() {
+    fn tab_writer_aligns_odd_cells() {
         check(&[&["A", "B"], &["x\ny", "\u{1b}[31m"]], "A      B\nx...   \\x1b[31m\n");
         check(&[&["A", "MESSAGE"], &["x", "a\tb"], &["y", "c"]], "A     MESSAGE\nx     a     b\ny     c\n");
     }

@@ -14,30 +14,30 @@ use ketcd_history::timeline::StepKind;
 use ketcd_store::Revision;
 
 /// Columns of a phase's name, at most; longer ones take more.
-const PHASE: usize = 18;
+const MAX_PHASE_COLUMNS: usize = 18;
 /// The same next to objects' names.
 const PHASE_OF_MANY: usize = 12;
 /// Columns left to a detail, at least.
-const DETAIL: usize = 10;
+const MIN_DETAIL_COLUMNS: usize = 10;
 /// Columns of an object's name where there are several, at most.
-const OBJECT: usize = 34;
+const MAX_OBJECT_COLUMNS: usize = 34;
 /// Columns that the rest of a line takes: its head, a phase, and part of the actor's name.
-const BESIDE: usize = 52;
+const REST_COLUMNS: usize = 52;
 /// Columns before the object's name: time, revision, sign.
-const HEAD: usize = 24;
+const HEAD_COLUMNS: usize = 24;
 /// Columns before words that go on below their line.
-const INDENT: usize = 26;
+const INDENT_COLUMNS: usize = 26;
 /// Lines that a detail may take below its own where it does not fit.
-const BELOW: usize = 3;
+const MAX_LINES_BELOW: usize = 3;
 /// Where the right column ends if the output has no width of its own.
-const EDGE: usize = 100;
+const DEFAULT_RIGHT_EDGE: usize = 100;
 
 /// How much room there is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Columns of the terminal; `None` where lines may be of any length, and nothing is cut.
     pub width: Option<usize>,
-    /// Whether nothing is cut in any case.
+    /// Whether nothing is ever cut.
     pub whole: bool,
 }
 
@@ -53,11 +53,11 @@ pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, room: Room, out:
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
     let object = longest(
         &mut entries.iter().map(|entry| columns(&without(&entry.object, namespace.as_deref()))),
-        OBJECT.min(width.unwrap_or(EDGE) - BESIDE),
+        MAX_OBJECT_COLUMNS.min(width.unwrap_or(DEFAULT_RIGHT_EDGE) - REST_COLUMNS),
     );
     let phase = longest(
         &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
-        if many { PHASE_OF_MANY } else { PHASE },
+        if many { PHASE_OF_MANY } else { MAX_PHASE_COLUMNS },
     );
     let whole = room.whole || width.is_none();
     let mut axis =
@@ -118,15 +118,16 @@ impl Axis {
         let object = without(&entry.object, self.namespace.as_deref());
         let object = if self.many { format!("{:<1$} ", self.cut(&object, self.object), self.object) } else { String::new() };
         let bare = entry.detail.is_empty() && tail.is_empty();
-        let phase = self
-            .width
-            .map_or_else(|| entry.phase.clone(), |width| self.cut(&entry.phase, width.saturating_sub(HEAD + DETAIL + columns(&object))));
+        let phase = self.width.map_or_else(
+            || entry.phase.clone(),
+            |width| self.cut(&entry.phase, width.saturating_sub(HEAD_COLUMNS + MIN_DETAIL_COLUMNS + columns(&object))),
+        );
         let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
-        let taken = HEAD + columns(&object) + columns(&phase) + 1;
+        let taken = HEAD_COLUMNS + columns(&object) + columns(&phase) + 1;
         let line = format!("{}{} {object}{}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
         match self.width {
             None => {
-                let gap = EDGE.saturating_sub(taken + columns(&entry.detail) + columns(&tail)).max(2);
+                let gap = DEFAULT_RIGHT_EDGE.saturating_sub(taken + columns(&entry.detail) + columns(&tail)).max(2);
                 let text = format!("{line} {}{}{}", entry.detail, " ".repeat(gap), paint(style::ACTOR, &tail));
                 writeln!(out, "{}", if tail.is_empty() { format!("{line} {}", entry.detail).trim_end().to_owned() } else { text })
             }
@@ -134,7 +135,7 @@ impl Axis {
         }
     }
 
-    /// Writes what follows the beginning of a line, which takes so many of the terminal's columns.
+    /// Writes what follows the beginning of a line, which takes this many of the terminal's columns.
     fn write_within(
         &self,
         entry: &TimelineEntry,
@@ -155,12 +156,12 @@ impl Axis {
             let gap = (width_left + 2).saturating_sub(columns(&detail));
             writeln!(out, "{line} {detail}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
         }
-        let most = if self.whole { usize::MAX } else { BELOW };
-        let words = if below { wrapped(&entry.detail, Some(width - INDENT), most) } else { Vec::new() };
-        self.write_below(words, &tail_below, width - INDENT, out)
+        let most = if self.whole { usize::MAX } else { MAX_LINES_BELOW };
+        let words = if below { wrapped(&entry.detail, Some(width - INDENT_COLUMNS), most) } else { Vec::new() };
+        self.write_below(words, &tail_below, width - INDENT_COLUMNS, out)
     }
 
-    /// As much of a text as may be shown in so many columns.
+    /// As much of a text as may be shown in this many columns.
     fn cut(&self, text: &str, width: usize) -> String {
         if self.whole { text.to_owned() } else { value::cut(text, width) }
     }
@@ -169,14 +170,14 @@ impl Axis {
     fn write_below(&self, mut words: Vec<String>, tail: &str, room: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
         let last = if tail.is_empty() { None } else { words.pop_if(|last| columns(last) + 2 + columns(tail) <= room) };
         for line in words {
-            writeln!(out, "{}{line}", " ".repeat(INDENT))?;
+            writeln!(out, "{}{line}", " ".repeat(INDENT_COLUMNS))?;
         }
         if tail.is_empty() {
             return Ok(());
         }
         let last = last.unwrap_or_default();
         let gap = room.saturating_sub(columns(&last) + columns(tail));
-        writeln!(out, "{}{last}{}{}", " ".repeat(INDENT), " ".repeat(gap), paint(style::ACTOR, tail))
+        writeln!(out, "{}{last}{}{}", " ".repeat(INDENT_COLUMNS), " ".repeat(gap), paint(style::ACTOR, tail))
     }
 
     /// Writes what stands above a line: a new day, an empty line before a chapter.

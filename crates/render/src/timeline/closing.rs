@@ -15,9 +15,9 @@ use ketcd_history::ActorFrom;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Subject, Timeline};
 
 /// Lines that a paragraph may take on a terminal.
-const LINES: usize = 12;
+const MAX_PARAGRAPH_LINES: usize = 12;
 /// Columns that a paragraph is broken to at least.
-const NARROWEST: usize = 40;
+const MIN_PARAGRAPH_COLUMNS: usize = 40;
 
 /// A workload's rollouts, a paragraph each: who set what when, and how it ended.
 ///
@@ -61,8 +61,8 @@ fn ending(rollout: &Rollout) -> String {
 
 /// Words below a head, indented, within the columns of the terminal.
 fn paragraph(text: &str, room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let most = if room.whole { usize::MAX } else { LINES };
-    wrapped(text, room.width.map(|width| width.max(NARROWEST) - 4), most)
+    let most = if room.whole { usize::MAX } else { MAX_PARAGRAPH_LINES };
+    wrapped(text, room.width.map(|width| width.max(MIN_PARAGRAPH_COLUMNS) - 4), most)
         .iter()
         .filter(|line| !line.is_empty())
         .try_for_each(|line| writeln!(out, "    {line}"))

@@ -9,13 +9,13 @@ use ketcd_history::Actor;
 use ketcd_history::timeline::StepKind;
 
 /// This many similar steps become one line.
-const ENOUGH: usize = 3;
+const MIN_STEPS_COALESCED: usize = 3;
 /// Seconds within which one step follows the other.
-const NEAR: f64 = 5.0;
+const MAX_STEP_GAP_SECONDS: f64 = 5.0;
 /// Seconds that one line may span.
-const SPAN: f64 = 60.0;
+const MAX_LINE_SPAN_SECONDS: f64 = 60.0;
 /// Different details that are still listed, each with its count.
-const DETAILS: usize = 4;
+const MAX_DETAILS_LISTED: usize = 4;
 
 /// Leaves out what another line says: owners that are named there, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
 pub(super) fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
@@ -52,7 +52,7 @@ pub(super) fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     for entry in entries {
         let alone = entry.one_moment
             || matches!(entry.kind, EntryKind::Note | EntryKind::Gap)
-            || entry.step.is_some_and(|step| CHAPTERS.contains(&step));
+            || entry.step.is_some_and(|step| CHAPTER_STEPS.contains(&step));
         match known.get(&(entry.object.clone(), entry.revision.0)).copied().filter(|_| !alone) {
             Some(place) => lines[place].push(entry),
             None => {
@@ -67,14 +67,14 @@ pub(super) fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 }
 
 /// Steps that always have a line of their own.
-const CHAPTERS: [StepKind; 3] = [StepKind::Rollout, StepKind::Undo, StepKind::RolledOut];
+const CHAPTER_STEPS: [StepKind; 3] = [StepKind::Rollout, StepKind::Undo, StepKind::RolledOut];
 /// Steps that say more than what follows from them in the same write.
-const TELLING: [StepKind; 6] =
+const LEADING_STEPS: [StepKind; 6] =
     [StepKind::Restarted, StepKind::Created, StepKind::Registered, StepKind::Evicted, StepKind::HeartbeatLost, StepKind::Scheduled];
 
 /// One line for the steps of one write: the last is the outcome, unless an earlier one says more.
 fn outcome(mut steps: Vec<TimelineEntry>) -> Option<TimelineEntry> {
-    let place = steps.iter().position(|line| line.step.is_some_and(|step| TELLING.contains(&step))).unwrap_or(steps.len() - 1);
+    let place = steps.iter().position(|line| line.step.is_some_and(|step| LEADING_STEPS.contains(&step))).unwrap_or(steps.len() - 1);
     let mut line = steps.remove(place);
     let summary = |step: &TimelineEntry| match (step.step, step.detail.as_str()) {
         (Some(StepKind::SandboxReady), _) | (_, "") => step.phase.clone(),
@@ -200,7 +200,10 @@ fn gather(lines: Groups, likeness: fn(&TimelineEntry) -> Likeness) -> Groups {
         let joins = |&group: &usize| {
             let members: &Vec<(usize, TimelineEntry)> = &groups[group];
             let (first, last) = (&members[0], &members[members.len() - 1].1);
-            entry.kind != EntryKind::Gap && near(last, &entry, NEAR) && near(&first.1, &entry, SPAN) && order.allows(&entry, first.0)
+            entry.kind != EntryKind::Gap
+                && near(last, &entry, MAX_STEP_GAP_SECONDS)
+                && near(&first.1, &entry, MAX_LINE_SPAN_SECONDS)
+                && order.allows(&entry, first.0)
         };
         match open.get(&likeness).copied().filter(joins) {
             Some(group) => {
@@ -215,7 +218,7 @@ fn gather(lines: Groups, likeness: fn(&TimelineEntry) -> Likeness) -> Groups {
         }
     }
     for group in groups {
-        if group.len() < ENOUGH {
+        if group.len() < MIN_STEPS_COALESCED {
             gathered.extend(group.into_iter().map(|(place, entry)| (place, vec![entry])));
         } else {
             gathered.push((group[0].0, group.into_iter().map(|(_, entry)| entry).collect()));
@@ -270,7 +273,7 @@ fn counted(members: &[TimelineEntry]) -> String {
     }
     match counts.as_slice() {
         [(only, _)] => (*only).to_owned(),
-        few if few.len() <= DETAILS && few.len() < members.len() && members[0].kind != EntryKind::Note => {
+        few if few.len() <= MAX_DETAILS_LISTED && few.len() < members.len() && members[0].kind != EntryKind::Note => {
             few.iter().map(|(detail, count)| format!("{detail} ×{count}")).collect::<Vec<_>>().join(", ")
         }
         _ => String::new(),

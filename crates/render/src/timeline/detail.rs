@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::creation::created;
 
 /// Fields named in one step, before the rest is only counted.
-const NAMED: usize = 4;
+const MAX_FIELDS_NAMED: usize = 4;
 
 /// The detail of a step, beyond its kind; may be empty.
 pub fn detail(kind: StepKind, detail: &StepDetail) -> String {
@@ -192,7 +192,7 @@ fn field(FieldEdit { path, edit }: &FieldEdit) -> String {
 
 /// The first of some fields, and how many more there are.
 fn first(fields: &[String]) -> String {
-    let shown = fields.len().min(NAMED);
+    let shown = fields.len().min(MAX_FIELDS_NAMED);
     let more = fields.len() - shown;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", fields[..shown].join(", "))

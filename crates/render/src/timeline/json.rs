@@ -20,9 +20,9 @@ use ketcd_store::Revision;
 use super::detail::{detail, template_change};
 
 /// Takes what was done by some users alone; all where it is `None`.
-type By<'a> = Option<&'a dyn Fn(Option<&Logged>) -> bool>;
+type UserFilter<'a> = Option<&'a dyn Fn(Option<&Logged>) -> bool>;
 
-fn takes(by: By<'_>, phase: &Phase) -> bool {
+fn takes(by: UserFilter<'_>, phase: &Phase) -> bool {
     by.is_none_or(|by| by(phase.logged.as_deref()))
 }
 
@@ -35,7 +35,7 @@ struct Gathered<'a> {
     /// The timelines of objects that belong to its object.
     related: Vec<&'a Timeline>,
     /// Whose phases of theirs count.
-    by: By<'a>,
+    by: UserFilter<'a>,
     /// When a node was lost.
     outages: Option<Vec<Outage>>,
     /// When a node was closed to new pods.
@@ -172,7 +172,7 @@ fn seconds(from: Option<Dated>, to: Option<Dated>) -> Option<f64> {
     from.zip(to).map(|(from, to)| seconds_between(from, to))
 }
 
-fn of_related<'a>(timeline: &'a Timeline, by: By<'_>) -> contract::Related<'a> {
+fn of_related<'a>(timeline: &'a Timeline, by: UserFilter<'_>) -> contract::Related<'a> {
     let phases = phases(timeline.phases.iter().filter(|phase| takes(by, phase)));
     contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases }
 }

@@ -25,11 +25,11 @@ pub struct Told<'a> {
     pub subjects: Vec<&'a Timeline>,
     /// Whether several objects were asked for.
     pub many: bool,
-    /// All steps and all Events, of those that belong to the subject too.
+    /// All steps and all Events, also those of objects that belong to the subject.
     pub all: bool,
     /// Only after this revision; 0 for all.
     pub after: Revision,
-    /// Only within so many seconds of a time.
+    /// Only within this many seconds of a time.
     pub around: Option<(Timestamp, f64)>,
     /// Only what was done by whom this takes, by the audit logs.
     pub by: Option<&'a dyn Fn(Option<&Logged>) -> bool>,

@@ -13,14 +13,14 @@ use super::super::value::{columns, cut};
 use super::super::visible::visible;
 use super::super::words::trouble::plural;
 use super::super::words::{intervention_words, name};
-use super::{SHOWN, TriagePage, WIDTH, is_partial};
+use super::{DEFAULT_COLUMNS, MAX_FINDINGS_SHOWN, TriagePage, is_partial};
 use ketcd_cluster::triage::Cause;
 use ketcd_history::audit::Authorship;
 use ketcd_history::timeline::Subject;
 use ketcd_history::{ActorFrom, AttributedChange, intervention};
 
 /// The fewest columns for what changed, and for what changed before a finding, whose new value is what one looks for.
-const LEAST: usize = 20;
+const MIN_DETAIL_COLUMNS: usize = 20;
 const LEAST_OF_CAUSE: usize = 60;
 
 /// A change in one line, with the number of similar changes that it stands for.
@@ -43,7 +43,7 @@ pub(super) fn write_causes(page: &TriagePage<'_>, causes: &[Cause], indent: usiz
         let by = cause.before.map_or_else(|| by.to_owned(), |before| format!("{by}, {}", ago(before)));
         let (who, by, what) = (visible(&who), visible(&by), visible(&line.what));
         let used = indent + 2 + columns(&who) + 2 + 2 + columns(&by);
-        let left = page.width.unwrap_or(WIDTH).saturating_sub(used).max(LEAST_OF_CAUSE);
+        let left = page.width.unwrap_or(DEFAULT_COLUMNS).saturating_sub(used).max(LEAST_OF_CAUSE);
         let what = if page.is_wide || page.width.is_none() { what.into_owned() } else { cut(&what, left) };
         writeln!(out, "{:indent$}{} {who}  {what}  {}", "", paint(style::FAINT, "←"), paint(style::ACTOR, &by))?;
     }
@@ -87,7 +87,7 @@ pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> 
         return alike(others).iter().try_for_each(|line| write_change(page, line, out));
     }
     let folded = folded(others);
-    let hidden = folded.len().saturating_sub(SHOWN);
+    let hidden = folded.len().saturating_sub(MAX_FINDINGS_SHOWN);
     if hidden > 0 {
         let count: usize = folded[..hidden].iter().map(|line| line.count).sum();
         writeln!(out, "  {}", paint(style::FAINT, format!("{count} more before (-o wide shows all)")))?;
@@ -147,7 +147,7 @@ fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWr
         count => format!("{count} changes{}", place(&line.subjects[0])),
     };
     let (by, what) = (visible(by), visible(&what));
-    let left = page.width.unwrap_or(WIDTH).saturating_sub(6 + columns(&time) + columns(&by)).max(LEAST);
+    let left = page.width.unwrap_or(DEFAULT_COLUMNS).saturating_sub(6 + columns(&time) + columns(&by)).max(MIN_DETAIL_COLUMNS);
     let what = if page.width.is_none() { what.into_owned() } else { cut(&what, left) };
     writeln!(out, "  {}  {}: {what}", paint(style::FAINT, &time), paint(style::ACTOR, &by))
 }
@@ -165,7 +165,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWr
     };
     let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
     let used = 4 + columns(&time) + columns(&who) + 2 + columns(&line.what) + columns(&by);
-    let fits = used + columns(&command) <= page.width.unwrap_or(WIDTH);
+    let fits = used + columns(&command) <= page.width.unwrap_or(DEFAULT_COLUMNS);
     write!(out, "  {}  {who}  {}{}", paint(style::FAINT, &time), line.what, paint(style::ACTOR, &by))?;
     if fits && !command.is_empty() {
         write!(out, "{}", paint(style::FAINT, &command))?;

@@ -18,9 +18,9 @@ use ketcd_store::SourceKind;
 pub use super::page::TriagePage;
 
 /// Columns of a line, where the output has no width of its own.
-const WIDTH: usize = 100;
+const DEFAULT_COLUMNS: usize = 100;
 /// Findings and changes that one screen shows.
-const SHOWN: usize = 6;
+const MAX_FINDINGS_SHOWN: usize = 6;
 
 /// Writes the screen.
 ///
@@ -41,12 +41,12 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> 
     }
     writeln!(out, "{}", paint(style::STRONG, verdict(page)))?;
     write_unknown_moment(page, out)?;
-    let shown = if page.is_wide { page.findings.len() } else { SHOWN };
+    let shown = if page.is_wide { page.findings.len() } else { MAX_FINDINGS_SHOWN };
     for (place, finding) in page.findings.iter().enumerate().take(shown) {
         write_finding(page, finding, page.causes_of(place), (0, None), out)?;
     }
     if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
-        writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
+        writeln!(out, "{}", paint(style::FAINT, format!("and {more} less important ones (-o wide shows all)")))?;
     }
     warnings::write(page, out)?;
     below(page, out)
@@ -145,7 +145,7 @@ fn write_finding(
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
     let command = page.command(finding).map_or(String::new(), |command| command.to_string());
-    let width = page.width.unwrap_or(WIDTH);
+    let width = page.width.unwrap_or(DEFAULT_COLUMNS);
     let state = style::of_tone(finding.trouble.kind.tone());
     let head = format!("{lead}{}  {}{}", paint(style, &who), paint(state, &what), visible(&more));
     let fits = columns(&line) + 2 + columns(&command) <= width;
@@ -218,7 +218,7 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result
     let of = if status.kind == SourceKind::AuditLog { "log" } else { "etcd" };
     let line = format!("{of:<4}  {}", parts.join("; "));
     let command = page.at_moment(page.invocation.ketcd("usage")).to_string();
-    let width = page.width.unwrap_or(WIDTH);
+    let width = page.width.unwrap_or(DEFAULT_COLUMNS);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));
     writeln!(out, "{}{gap}{}", visible(&line), paint(style::FAINT, command))?;

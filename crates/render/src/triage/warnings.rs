@@ -11,14 +11,14 @@ use crate::words::name;
 use ketcd_cluster::triage::Warning;
 
 /// Warnings that one line names.
-const NAMED: usize = 3;
+const MAX_WARNINGS_NAMED: usize = 3;
 
 /// Writes them, those that occur most often first, with the command that shows all.
 pub(super) fn write(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if page.warnings.is_empty() {
         return Ok(());
     }
-    let shown = if page.is_wide { page.warnings.len() } else { NAMED };
+    let shown = if page.is_wide { page.warnings.len() } else { MAX_WARNINGS_NAMED };
     writeln!(out, "Warning Events that no finding explains")?;
     for warning in page.warnings.iter().take(shown) {
         let line = visible(&line(page, warning)).into_owned();

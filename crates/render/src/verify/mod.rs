@@ -12,7 +12,7 @@ use super::words::grouped;
 use ketcd_cluster::verify::{self as answer, Finding, FindingKind, Verification, Weight};
 
 /// How many findings of a kind are shown, unless all are asked for.
-const SHOWN: usize = 10;
+const MAX_FINDINGS_SHOWN: usize = 10;
 
 /// Writes verifications, the best source first; `is_wide` shows every finding.
 ///
@@ -64,14 +64,14 @@ fn facts(of: &Verification) -> Vec<String> {
 
 /// `26 min`, `5 h`, `3 days`.
 fn age_words(seconds: u64) -> String {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 60 * MINUTE;
-    const DAY: u64 = 24 * HOUR;
+    const MINUTE_SECONDS: u64 = 60;
+    const HOUR_SECONDS: u64 = 60 * MINUTE_SECONDS;
+    const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
     match seconds {
-        0..MINUTE => format!("{seconds} s"),
-        MINUTE..HOUR => format!("{} min", seconds / MINUTE),
-        HOUR..DAY => duration::length(seconds as f64),
-        _ => format!("{} days", seconds / DAY),
+        0..MINUTE_SECONDS => format!("{seconds} s"),
+        MINUTE_SECONDS..HOUR_SECONDS => format!("{} min", seconds / MINUTE_SECONDS),
+        HOUR_SECONDS..DAY_SECONDS => duration::length(seconds as f64),
+        _ => format!("{} days", seconds / DAY_SECONDS),
     }
 }
 
@@ -102,7 +102,7 @@ fn rank(best: &Verification, one: &Verification, place: usize, all: usize, out: 
 fn details(of: &Verification, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     for kind in FindingKind::ALL {
         let mut of_kind = of.findings.iter().filter(|finding| finding.kind == kind);
-        let shown = if is_wide { usize::MAX } else { SHOWN };
+        let shown = if is_wide { usize::MAX } else { MAX_FINDINGS_SHOWN };
         for finding in of_kind.by_ref().take(shown) {
             write_finding(finding, out)?;
         }

@@ -3,12 +3,12 @@
 use ketcd_what_if::{GroupDoubt, Unmodelled};
 
 /// The most names in a sentence.
-const NAMES: usize = 5;
+const MAX_NAMES_SHOWN: usize = 5;
 
 /// Some names in a sentence.
 pub(crate) fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
-    let (shown, left) = (names.len().min(NAMES), names.len().saturating_sub(NAMES));
+    let (shown, left) = (names.len().min(MAX_NAMES_SHOWN), names.len().saturating_sub(MAX_NAMES_SHOWN));
     let more = if left == 0 { String::new() } else { format!(" and {left} more") };
     format!("{}{more}", names[..shown].join(", "))
 }
@@ -91,7 +91,7 @@ fn of_group(group: &str, doubt: GroupDoubt) -> String {
             format!("the Job controller may make a group for the pods of Job {group}, as it did for other Jobs (its gate WorkloadWithJob)")
         }
         GroupDoubt::Sampled => {
-            format!("every node is seen for pods of the group {group}; the scheduler stops once it has found enough that fit")
+            format!("ketcd evaluates every node for pods of the group {group}; the scheduler stops once it has found enough that fit")
         }
     }
 }

@@ -7,7 +7,7 @@ use ketcd_history::Intervention;
 use ketcd_history::diff::FieldChange;
 
 /// Where `kubectl apply` keeps what was applied: it repeats the change itself.
-const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+const LAST_APPLIED_ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What somebody did, in words.
 pub(crate) fn intervention_words(intervention: &Intervention<'_>) -> String {
@@ -39,9 +39,11 @@ fn field_words(field: &FieldChange<'_>) -> String {
 
 /// Whether a field is only the copy of what was applied.
 fn repeats(field: &FieldChange<'_>) -> bool {
-    let is_copy = |value: Option<&Value>| value.is_none_or(|map| map.as_object().is_some_and(|map| map.keys().all(|key| key == APPLIED)));
+    let is_copy = |value: Option<&Value>| {
+        value.is_none_or(|map| map.as_object().is_some_and(|map| map.keys().all(|key| key == LAST_APPLIED_ANNOTATION)))
+    };
     let path = &field.path;
-    path.starts_with(&["metadata", "annotations", APPLIED])
+    path.starts_with(&["metadata", "annotations", LAST_APPLIED_ANNOTATION])
         || path.0.len() == 2
             && path.starts_with(&["metadata", "annotations"])
             && is_copy(field.field.before())

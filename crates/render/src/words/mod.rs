@@ -14,7 +14,7 @@ pub(crate) use caveat::some;
 pub(crate) use intervention::intervention_words;
 
 /// kubectl's short names for the kinds that are named most.
-const SHORT: &[(&str, &str)] = &[
+const SHORT_KINDS: &[(&str, &str)] = &[
     ("configmap", "cm"),
     ("daemonset", "ds"),
     ("deployment", "deploy"),
@@ -31,7 +31,7 @@ const SHORT: &[(&str, &str)] = &[
 /// The kind and name of a subject: `pod/lab/ubuntu`.
 pub fn name(subject: &Subject) -> String {
     let kind = subject.kind.to_lowercase();
-    let kind = SHORT.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
+    let kind = SHORT_KINDS.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
     if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
 }
 
@@ -50,12 +50,12 @@ pub(crate) fn grouped(number: usize) -> String {
 
 /// A size as people read it: `1.5 KiB`.
 pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    const BYTE_UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut size = count as f64;
     let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
+    while size >= 1024.0 && unit + 1 < BYTE_UNITS.len() {
         size /= 1024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{count} B") } else { format!("{size:.1} {}", UNITS[unit]) }
+    if unit == 0 { format!("{count} B") } else { format!("{size:.1} {}", BYTE_UNITS[unit]) }
 }

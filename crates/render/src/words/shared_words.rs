@@ -9,7 +9,7 @@ use ketcd_history::trouble::{Refusals, Trouble, TroubleKind};
 use super::trouble::{detail, unexplained, what};
 
 /// How many different sentences are shown.
-const SHOWN: usize = 3;
+const MAX_SENTENCES_SHOWN: usize = 3;
 
 /// What is wrong with all objects of a finding, in a few words that may stand behind their names.
 pub(crate) fn all_what(finding: &Finding) -> String {
@@ -67,8 +67,8 @@ fn said(finding: &Finding, sentence: impl Fn(&Trouble) -> String) -> String {
         return only.clone();
     }
     let found: Vec<_> = found.into_iter().filter(|(_, sentence, _)| !sentence.is_empty()).collect();
-    let left: usize = found.iter().skip(SHOWN).map(|(count, ..)| count).sum();
-    let shown = found.iter().take(SHOWN).map(|(count, sentence, first)| match count {
+    let left: usize = found.iter().skip(MAX_SENTENCES_SHOWN).map(|(count, ..)| count).sum();
+    let shown = found.iter().take(MAX_SENTENCES_SHOWN).map(|(count, sentence, first)| match count {
         1 => format!("{}: {sentence}", first.name),
         count => format!("{count} of them: {sentence}"),
     });

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::explain::{Explained, How, explained};
 use crate::fixture::cluster_of;
 
-const CLUSTER: &str = r#"
+const CLUSTER_YAML: &str = r#"
 apiVersion: v1
 kind: Node
 metadata: {name: n1}
@@ -26,7 +26,7 @@ status: {allocatable: {cpu: "four", memory: 8Gi, pods: "10"}}
 /// Explains the pod of this spec in the cluster, with more in it.
 async fn explain(spec: &str, more: &str, how: How<'_>) -> Result<Explained, Error> {
     let pod = format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: default, uid: u}}\nspec: {spec}\n");
-    explained(&cluster_of(&format!("{CLUSTER}{pod}{more}")).await, "default/p", how).await
+    explained(&cluster_of(&format!("{CLUSTER_YAML}{pod}{more}")).await, "default/p", how).await
 }
 
 /// What people read of it.
@@ -160,11 +160,11 @@ async fn a_claim_for_one_pod_that_may_be_miscounted_is_a_caveat() {
                  spec: {accessModes: [ReadWriteOncePod], volumeName: v}\n";
     let user = |more: &str| {
         format!(
-            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: other, namespace: default, uid: o}}\nspec: {{containers: [{{name: c}}], {VOLUMES}{more}\n"
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: other, namespace: default, uid: o}}\nspec: {{containers: [{{name: c}}], {VOLUMES_YAML}{more}\n"
         )
     };
-    const VOLUMES: &str = "volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]";
-    let spec = format!("{{containers: [{{name: c}}], {VOLUMES}}}");
+    const VOLUMES_YAML: &str = "volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]";
+    let spec = format!("{{containers: [{{name: c}}], {VOLUMES_YAML}}}");
     let at = |release: &'static str| {
         let scheduler =
             SchedulerOptions { version: Some(release), feature_gates: Some("ReadWriteOncePod=true"), ..SchedulerOptions::default() };
@@ -217,7 +217,7 @@ async fn static_pods_and_pods_created_with_their_node_were_placed_by_no_schedule
         )
     };
     let cluster =
-        cluster_of(&[CLUSTER, &pod("etcd", ", annotations: {kubernetes.io/config.mirror: h}"), &pod("placed", "")].concat()).await;
+        cluster_of(&[CLUSTER_YAML, &pod("etcd", ", annotations: {kubernetes.io/config.mirror: h}"), &pod("placed", "")].concat()).await;
     let mirrored = explained(&cluster, "default/etcd", How::default()).await.unwrap();
     let first: Vec<&str> = mirrored.text.lines().next().unwrap().split("  ").filter(|part| !part.is_empty()).collect();
     assert_eq!(first.join("|"), "default/etcd → n1| a static pod: no scheduler decided");
@@ -232,7 +232,7 @@ async fn static_pods_and_pods_created_with_their_node_were_placed_by_no_schedule
 async fn who_bound_a_pod_is_not_printed_where_nothing_shows_it() {
     let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: x, uid: '1'}\n\
                spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: c, image: i}]}\n";
-    let printed = explained(&cluster_of(&[CLUSTER, pod].concat()).await, "x/q", How::default()).await.unwrap().text;
+    let printed = explained(&cluster_of(&[CLUSTER_YAML, pod].concat()).await, "x/q", How::default()).await.unwrap().text;
     assert!(printed.contains("x/q → n1") && !printed.contains("no scheduler decided"), "{printed}");
 }
 

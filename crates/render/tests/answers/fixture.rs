@@ -9,7 +9,7 @@ use ketcd_store::load::{self, Limits};
 use ketcd_testing::{temporary, testdata};
 
 /// A call of ketcd without flags.
-pub(crate) static INVOCATION: LazyLock<Invocation> = LazyLock::new(|| Invocation::new("ketcd", []));
+pub(crate) static PLAIN_INVOCATION: LazyLock<Invocation> = LazyLock::new(|| Invocation::new("ketcd", []));
 
 async fn open(path: String, options: Options) -> Cluster {
     let files = files::open(&[path], &Limits::default()).unwrap();

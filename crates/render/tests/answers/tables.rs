@@ -5,19 +5,19 @@ use std::io::Write as _;
 
 use ketcd_kube::{Kinds, Release};
 use ketcd_render::style::Plain;
-use ketcd_render::table::{Decoration, LabelColumns, Table, View};
+use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
 use crate::fixture::text;
 
 #[test]
-fn default_columns() {
+fn tables_have_the_api_servers_default_columns() {
     check("table.txt", false);
 }
 
 #[test]
-fn wide_columns() {
+fn tables_have_the_api_servers_wide_columns() {
     check("wide.txt", true);
 }
 
@@ -40,14 +40,14 @@ fn check(wanted: &str, is_wide: bool) {
 /// Prints a section for each kind, in the order of their first objects.
 fn tables(objects: &[Value], view: View) -> String {
     let kinds = Kinds::builtin();
-    let mut sections: Vec<(String, Table)> = Vec::new();
+    let mut sections: Vec<(String, ObjectTable)> = Vec::new();
     for object in objects {
         let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
         let group = api_version.rsplit_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
         let heading = format!("# {kind}{group}\n");
         let index = sections.iter().position(|(own, _)| *own == heading).unwrap_or_else(|| {
             let kind = kinds.of_object(api_version, kind).unwrap_or_else(|| panic!("{heading} is no kind"));
-            sections.push((heading, Table::new(Some(kind), view, LabelColumns::default())));
+            sections.push((heading, ObjectTable::new(Some(kind), view, LabelColumns::default())));
             sections.len() - 1
         });
         sections[index].1.push(object);
@@ -64,7 +64,7 @@ fn cells(release: u16, object: &Value) -> Vec<String> {
     let view = View { now: "2026-11-24T20:00:00Z".parse().ok(), is_wide: true, release: Release(release) };
     let (kinds, field) = (Kinds::builtin(), |name: &str| object[name].as_str().unwrap());
     let kind = kinds.of_object(field("apiVersion"), field("kind")).unwrap();
-    Table::new(Some(kind), view, LabelColumns::default()).cells(object)
+    ObjectTable::new(Some(kind), view, LabelColumns::default()).cells(object)
 }
 
 /// What 1.37 prints otherwise than 1.36 (`pkg/printers/internalversion/printers.go`, apiextensions-apiserver `tableconvertor`).
@@ -147,7 +147,7 @@ fn the_default_class_is_that_of_the_list() {
     };
     let (kinds, view) = (Kinds::builtin(), View { now: None, is_wide: false, release: Release(37) });
     let marked = |of_list: bool| -> Vec<String> {
-        let mut table = Table::new(kinds.find("storageclasses").ok(), view, LabelColumns::default());
+        let mut table = ObjectTable::new(kinds.find("storageclasses").ok(), view, LabelColumns::default());
         [class("a", "2026-11-24T10:00:00Z"), class("b", "2026-11-24T11:00:00Z"), class("c", "2026-11-24T11:00:00Z")]
             .iter()
             .for_each(|class| table.push(class));

@@ -37,7 +37,7 @@ fn told(found: &(Story, Vec<u8>), oldest: Revision) -> Told<'_> {
         around: None,
         by: None,
         oldest,
-        invocation: &fixture::INVOCATION,
+        invocation: &fixture::PLAIN_INVOCATION,
     }
 }
 
@@ -51,7 +51,7 @@ async fn timeline(cluster: &Cluster, address: &str) -> Value {
 /// A line of the operator's log, and the step in which ketcd shows it: address, phase, what its detail holds, who did it.
 type Found = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
-const FOUND: &[Found] = &[
+const FOUND_CASES: &[Found] = &[
     ("create:", "pod/lab/ubuntu", "Scheduled", "bound to", "kube-scheduler"),
     ("taint:", "node/node1", "Tainted", "maintenance=yes:NoSchedule", "kubectl-taint"),
     ("taint:", "pod/lab/ubuntu-tainted", "Refused", "0/4 nodes are available", "kube-scheduler"),
@@ -131,7 +131,7 @@ async fn the_operators_log_is_found_again() {
         let cluster = fixture::capture(capture, Options::default()).await;
         let mut stories: BTreeMap<&str, Value> = BTreeMap::new();
         let since: &[Found] = if capture == "k136-story" { FOUND_SINCE } else { &[] };
-        for &(words, address, phase, detail, by) in FOUND.iter().chain(since) {
+        for &(words, address, phase, detail, by) in FOUND_CASES.iter().chain(since) {
             let (begin, end, _) = log.iter().find(|(_, _, line)| line.starts_with(words)).unwrap_or_else(|| panic!("{capture}: {words}"));
             if !stories.contains_key(address) {
                 stories.insert(address, timeline(&cluster, address).await);
@@ -156,7 +156,7 @@ async fn the_operators_log_is_found_again() {
 /// Capture, address, phase, its revision, who, recorded or inferred, and the seconds since the phase before, within half a second.
 type Number = (&'static str, &'static str, &'static str, i64, &'static str, &'static str, f64);
 
-const NUMBERS: &[Number] = &[
+const NUMBER_CASES: &[Number] = &[
     ("k120-story", "pod/lab/ubuntu", "Created", 367, "kubectl-client-side-apply", "recorded", 0.0),
     ("k120-story", "pod/lab/ubuntu", "Scheduled", 368, "kube-scheduler", "inferred", 0.0),
     ("k120-story", "pod/lab/ubuntu", "Ready", 372, "kubelet node3", "recorded", 0.0),
@@ -174,7 +174,7 @@ const NUMBERS: &[Number] = &[
 #[tokio::test]
 async fn the_numbers_are_right() {
     let mut stories: BTreeMap<(&str, &str), Value> = BTreeMap::new();
-    for &(capture, address, phase, revision, by, from, seconds) in NUMBERS {
+    for &(capture, address, phase, revision, by, from, seconds) in NUMBER_CASES {
         let story = match stories.entry((capture, address)) {
             Entry::Occupied(told) => told.into_mut(),
             Entry::Vacant(place) => place.insert(timeline(&fixture::capture(capture, Options::default()).await, address).await),
@@ -229,9 +229,9 @@ async fn refusals_and_outages_are_said() {
 /// Between a node's last heartbeat and the eviction of its pod only the node lifecycle controller's own times say when it acted.
 #[tokio::test]
 async fn an_eviction_counts_from_the_time_of_the_taint() {
-    const NODE: &str = "/registry/minions/node1";
-    const LEASE: &str = "/registry/leases/kube-node-lease/node1";
-    const POD: &str = "/registry/pods/shop/web";
+    const NODE_KEY: &str = "/registry/minions/node1";
+    const LEASE_KEY: &str = "/registry/leases/kube-node-lease/node1";
+    const POD_KEY: &str = "/registry/pods/shop/web";
     let time = |second: i64| Timestamp::from_second(1_795_860_000 + second).unwrap().to_string();
     let node = |beat: i64, silent: Option<i64>, tainted: Option<i64>| {
         let (status, reason) = if silent.is_some() { ("Unknown", "NodeStatusUnknown") } else { ("True", "KubeletReady") };
@@ -258,14 +258,14 @@ async fn an_eviction_counts_from_the_time_of_the_taint() {
     };
     let mut written = Written::default();
     for (key, value) in [
-        (NODE, node(-100, None, None)),
-        (LEASE, lease(-99)),
-        (POD, pod(None)),
-        (NODE, node(-5, None, None)),
-        (LEASE, lease(0)),
-        (NODE, node(-5, Some(45), None)),
-        (NODE, node(-5, Some(45), Some(45))),
-        (POD, pod(Some(75))),
+        (NODE_KEY, node(-100, None, None)),
+        (LEASE_KEY, lease(-99)),
+        (POD_KEY, pod(None)),
+        (NODE_KEY, node(-5, None, None)),
+        (LEASE_KEY, lease(0)),
+        (NODE_KEY, node(-5, Some(45), None)),
+        (NODE_KEY, node(-5, Some(45), Some(45))),
+        (POD_KEY, pod(Some(75))),
     ] {
         written.put(key, value.to_string());
     }

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::fixture::{self, stored};
 
-const K120: &str = "k120-story";
-const K136: &str = "k136-story";
+const K120_CAPTURE: &str = "k120-story";
+const K136_CAPTURE: &str = "k136-story";
 
-/// Shows an answer in so many columns.
+/// Shows an answer in this many columns.
 fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
     let windows: Vec<(Timestamp, Timestamp, bool)> =
         answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
@@ -41,7 +41,7 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
         by: None,
         is_wide: false,
         width,
-        invocation: &fixture::INVOCATION,
+        invocation: &fixture::PLAIN_INVOCATION,
     })
 }
 
@@ -55,7 +55,7 @@ async fn triage(capture: &str) -> Answer {
 
 #[tokio::test]
 async fn the_culprits_are_on_the_first_screen() {
-    for name in [K120, K136] {
+    for name in [K120_CAPTURE, K136_CAPTURE] {
         let page = text(&triage(name).await, Some(80));
         let screen = page.lines().take(24).collect::<Vec<_>>().join("\n");
         let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
@@ -75,7 +75,7 @@ async fn the_culprits_are_on_the_first_screen() {
 
 #[tokio::test]
 async fn json_has_the_causes_too() {
-    let document = with_page(&triage(K136).await, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+    let document = with_page(&triage(K136_CAPTURE).await, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
     let of = |name: &str| document["findings"].as_array().unwrap().iter().find(|one| one["objects"][0]["name"] == name).unwrap();
     let causes = of("tomcat-647b88d788-vmnc5")["causes"].as_array().unwrap();
     let told: Vec<_> = causes.iter().map(|cause| (&cause["relation"], &cause["change"]["name"], &cause["change"]["by"])).collect();
@@ -91,7 +91,7 @@ async fn json_has_the_causes_too() {
 
 #[tokio::test]
 async fn changes_that_explain_nothing_come_last_by_author() {
-    let page = text(&triage(K136).await, None);
+    let page = text(&triage(K136_CAPTURE).await, None);
     let (_, others) = page.split_once("other changes from ").unwrap();
     assert!(others.lines().any(|line| line.ends_with("  kubectl-create: 2 changes in scratch")), "{others}");
     assert!(!others.contains("nodelabel") && !others.contains("tomcat:10"), "{others}");
@@ -122,7 +122,7 @@ async fn writes_past_the_api_server_are_findings() {
     let found = answer.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::ChangeUnexplained).count();
     assert_eq!(found, 5);
     let page = text(&answer, None);
-    assert!(page.contains("without a request in the audit log") && page.contains("written past the API server"), "{page}");
+    assert!(page.contains("without a request in the audit log") && page.contains("written directly to etcd"), "{page}");
     let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
     let of_them = |finding: &&Value| finding["trouble"] == "ChangeUnexplained";
     assert_eq!(document["findings"].as_array().unwrap().iter().filter(of_them).count(), 5);
@@ -130,7 +130,7 @@ async fn writes_past_the_api_server_are_findings() {
 
 #[tokio::test]
 async fn the_first_line_says_how_much_is_wrong_and_when() {
-    for name in [K120, K136] {
+    for name in [K120_CAPTURE, K136_CAPTURE] {
         let answer = triage(name).await;
         let page = text(&answer, None);
         let moment = format!("{:.0}, revision {}", answer.now.unwrap(), answer.revision);
@@ -167,7 +167,7 @@ async fn printed_objects_have_no_moment() {
 
 #[tokio::test]
 async fn a_log_alone_holds_no_etcd() {
-    let mut answer = triage(K120).await;
+    let mut answer = triage(K120_CAPTURE).await;
     answer.storage.status.kind = SourceKind::AuditLog;
     let page = text(&answer, None);
     assert!(!page.replace("ketcd", "").contains("etcd"), "{page}");
@@ -181,14 +181,14 @@ async fn a_log_alone_holds_no_etcd() {
 
 #[tokio::test]
 async fn nothing_is_well_where_an_object_is_missing() {
-    let cluster = fixture::capture(K120, Options::default()).await;
+    let cluster = fixture::capture(K120_CAPTURE, Options::default()).await;
     let of = async |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         text(&cluster.triage_of(&words).await.unwrap(), None)
     };
     let all_missing = of(&["pod/web/nosuch"]).await;
     assert!(all_missing.contains("none of the objects asked for is there") && !all_missing.contains("nothing is wrong"), "{all_missing}");
-    let elsewhere = fixture::capture(K120, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
+    let elsewhere = fixture::capture(K120_CAPTURE, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
     let none_there = text(&elsewhere.triage_of(&["deploy".to_owned()]).await.unwrap(), None);
     assert!(none_there.ends_with("none of the objects asked for is there in namespace \"default\"; -A looks in all\n"), "{none_there}");
     let some_missing = of(&["pod/web/nosuch", "node/node1"]).await;
@@ -226,7 +226,7 @@ async fn json_says_of_objects_what_they_say() {
         finding["effects"].as_array().unwrap().iter().for_each(|effect| check(effect, folds));
     }
     let mut folds = 0;
-    for name in ["k120-burst", "k131-burst", "k136-burst", "k137-burst", K120, K136] {
+    for name in ["k120-burst", "k131-burst", "k136-burst", "k137-burst", K120_CAPTURE, K136_CAPTURE] {
         let document = with_page(&triage(name).await, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
         document["findings"].as_array().unwrap().iter().for_each(|finding| check(finding, &mut folds));
     }

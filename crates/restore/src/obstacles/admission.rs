@@ -10,7 +10,7 @@ use crate::identity::ObjectId;
 use crate::order::Stage;
 use crate::{order, pod_template};
 
-const GROUP: &str = "admissionregistration.k8s.io";
+const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
 
 /// Returns who in the cluster is asked about an object.
 pub(super) fn of_object(
@@ -30,10 +30,12 @@ pub(super) fn of_object(
     let mut problems = Vec::new();
     for (by, object) in cluster.objects() {
         match by.kind.as_str() {
-            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" if by.group == GROUP => {
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" if by.group == ADMISSION_GROUP => {
                 problems.extend(asked.webhooks(by, object))
             }
-            "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" if by.group == GROUP => problems.extend(asked.policy(by, object)),
+            "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" if by.group == ADMISSION_GROUP => {
+                problems.extend(asked.policy(by, object))
+            }
             "LimitRange" if by.group.is_empty() && by.namespace == id.namespace => problems.extend(asked.limits(by, object)),
             _ => {}
         }
@@ -77,7 +79,8 @@ impl Asked<'_> {
         let is_out = constraints["excludeResourceRules"].is_array() && self.is_matched(&constraints["excludeResourceRules"]);
         let is_asked = self.is_matched(&constraints["resourceRules"]) && !is_out && self.is_selected(constraints);
         let is_bound = || {
-            let mut bindings = self.cluster.objects().filter(|(id, _)| id.group == GROUP && id.kind == format!("{}Binding", by.kind));
+            let mut bindings =
+                self.cluster.objects().filter(|(id, _)| id.group == ADMISSION_GROUP && id.kind == format!("{}Binding", by.kind));
             bindings.any(|(_, binding)| {
                 binding["spec"]["policyName"] == by.name.as_str() && self.is_selected(&binding["spec"]["matchResources"])
             })

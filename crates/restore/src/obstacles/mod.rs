@@ -149,7 +149,7 @@ impl ApplyObstacle {
 }
 
 impl ApplyObstacle {
-    /// Returns the object that is missing, has what is wanted, or sets the limit; `None` where there is no other object.
+    /// Returns the object that is missing, holds what is requested, or sets the limit; `None` if no other object is involved.
     pub fn other(&self) -> Option<&ObjectId> {
         match self {
             Self::Needed { needed: other }

@@ -18,7 +18,7 @@ pub struct Needed {
 }
 
 /// Kinds that are asked before any object is stored.
-const ADMISSION: &[&str] = &[
+const ADMISSION_KINDS: &[&str] = &[
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
@@ -31,7 +31,7 @@ impl Needed {
     /// What has to be read before manifests are applied.
     pub fn of(manifests: &[Value]) -> Self {
         let mut needed = Self::default();
-        needed.lists.extend(ADMISSION.iter().map(|kind| ("admissionregistration.k8s.io", *kind, None)));
+        needed.lists.extend(ADMISSION_KINDS.iter().map(|kind| ("admissionregistration.k8s.io", *kind, None)));
         for manifest in manifests {
             let id = ObjectId::of(manifest);
             if let Some(namespace) = &id.namespace {

@@ -44,15 +44,15 @@ pub(super) fn resource_version(object: &mut Value) -> bool {
 }
 
 pub(super) fn timestamps(object: &mut Value) -> bool {
-    const SET: &[&str] = &["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
-    let mut is_changed = remove(object, "/metadata", SET);
+    const SET_BY_SERVER: &[&str] = &["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    let mut is_changed = remove(object, "/metadata", SET_BY_SERVER);
     // Up to 1.33 API servers write `creationTimestamp: null` into templates.
     for pointer in [pod_template::pointer(object).unwrap_or_default(), "/spec/jobTemplate"] {
-        is_changed |= !pointer.is_empty() && remove(object, &format!("{pointer}/metadata"), SET);
+        is_changed |= !pointer.is_empty() && remove(object, &format!("{pointer}/metadata"), SET_BY_SERVER);
         drop_if_empty(object, pointer);
     }
     let claims = object.pointer_mut("/spec/volumeClaimTemplates").and_then(Value::as_array_mut);
-    claims.into_iter().flatten().for_each(|claim| is_changed |= remove(claim, "/metadata", SET));
+    claims.into_iter().flatten().for_each(|claim| is_changed |= remove(claim, "/metadata", SET_BY_SERVER));
     is_changed
 }
 

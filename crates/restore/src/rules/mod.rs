@@ -45,7 +45,7 @@ impl PartialEq for Rule {
 }
 
 /// The rule that strips `status`. A custom resource keeps it unless its definition has a status subresource.
-pub const STATUS: &str = "status";
+pub const STATUS_RULE: &str = "status";
 /// The rule that lets a claim find a volume anew.
 pub const VOLUME_NAME: &str = "volume-name";
 /// The rule that frees a volume for any claim.
@@ -55,8 +55,8 @@ pub const CLAIM_REF: &str = "claim-ref";
 ///
 /// Sources: the `Strategy` of each kind in k8s.io/kubernetes `pkg/registry` (v1.36.3), which of its fields `PrepareForCreate` and the admission
 /// plugins in `plugin/pkg/admission` set, and what `pkg/apis/core/validation` refuses on a create.
-pub const RULES: &[Rule] = &[
-    Rule { name: STATUS, strips: "status", reason: "controllers write it; an apply leaves it alone", strip: metadata::status },
+pub const ALL_RULES: &[Rule] = &[
+    Rule { name: STATUS_RULE, strips: "status", reason: "controllers write it; an apply leaves it alone", strip: metadata::status },
     Rule {
         name: "uid",
         strips: "metadata.uid, selfLink",
@@ -186,7 +186,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "volume-binding",
         strips: "the annotations of a claim or volume that record its binding, and its provisioner and node",
-        reason: "a claim that says it is bound and is not is Lost; a node that is gone leaves it Pending",
+        reason: "a claim that says it is bound, but is not, is Lost; a node that is gone leaves it Pending",
         strip: storage::binding_annotations,
     },
     Rule {

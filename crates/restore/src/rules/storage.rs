@@ -7,7 +7,7 @@ use crate::identity::is;
 
 /// What the binder, provisioners and the scheduler record on claims and volumes (`component-helpers/storage/volume`). The provisioner's own note on a
 /// volume, `pv.kubernetes.io/provisioned-by`, is kept: it says who deletes its disk.
-const BINDING: &[&str] = &[
+const BINDING_ANNOTATIONS: &[&str] = &[
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
     "volume.kubernetes.io/selected-node",
@@ -18,7 +18,7 @@ const BINDING: &[&str] = &[
 
 pub(super) fn binding_annotations(object: &mut Value) -> bool {
     (is(object, "", "PersistentVolumeClaim") || is(object, "", "PersistentVolume"))
-        && remove_marks(object, "/metadata", "annotations", |name| BINDING.contains(&name))
+        && remove_marks(object, "/metadata", "annotations", |name| BINDING_ANNOTATIONS.contains(&name))
 }
 
 pub(super) fn volume_name(object: &mut Value) -> bool {

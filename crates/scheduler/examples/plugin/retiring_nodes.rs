@@ -4,7 +4,7 @@ use ketcd_scheduler::cluster::{Operator, Requirement};
 use ketcd_scheduler::{Candidate, Cycle, Fact, Fix, Need, Plugin, PreFilter, Verdict};
 
 /// The label that keeps pods off a node, whatever its value.
-const RETIRING: &str = "example.com/retiring";
+const RETIRING_LABEL: &str = "example.com/retiring";
 
 /// The plugin.
 pub(crate) struct RetiringNodes;
@@ -28,20 +28,18 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        PreFilter::Filter(Box::new(
-            |node| {
-                if node.labels.has(RETIRING) { Verdict::unresolvable("node(s) were retiring") } else { Verdict::Pass }
-            },
-        ))
+        PreFilter::Filter(Box::new(|node| {
+            if node.labels.has(RETIRING_LABEL) { Verdict::unresolvable("node(s) were retiring") } else { Verdict::Pass }
+        }))
     }
 
     fn compared(&self, _cycle: &Cycle, node: &Candidate, _verdict: &Verdict) -> Vec<Fact> {
-        let absent = Requirement { key: RETIRING.into(), operator: Operator::DoesNotExist, values: Vec::new() };
+        let absent = Requirement { key: RETIRING_LABEL.into(), operator: Operator::DoesNotExist, values: Vec::new() };
         vec![Fact::label(absent, &node.labels)]
     }
 
     fn needs(&self, _cycle: &Cycle, _node: &Candidate) -> Vec<Need> {
-        vec![Need::one_of(vec![Fix::RemoveLabel { key: RETIRING.into() }])]
+        vec![Need::one_of(vec![Fix::RemoveLabel { key: RETIRING_LABEL.into() }])]
     }
 
     fn looks_at_pods(&self) -> bool {

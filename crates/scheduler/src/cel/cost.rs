@@ -15,8 +15,8 @@ const MAX_BYTES: usize = 32 << 20;
 const MAX_VISITS: usize = 1 << 20;
 
 /// `ListCreateBaseCost`, `MapCreateBaseCost`.
-pub(super) const LIST: u64 = 10;
-pub(super) const MAP: u64 = 30;
+pub(super) const LIST_CREATE_COST: u64 = 10;
+pub(super) const MAP_CREATE_COST: u64 = 30;
 
 /// What an evaluation has cost so far.
 #[derive(Default)]
@@ -112,13 +112,13 @@ fn bytes_of(value: &Value) -> usize {
 /// The cost of a call in addition to its operands; a method's target is the first of them.
 pub(super) fn of_call(function: &str, operands: &[&Value], result: &Value) -> u64 {
     let size_at = |at: usize| operands.get(at).map_or(0, |value| size(value));
-    let traversals = |size: u64, times: f64| scaled(size, times * STRING);
+    let traversals = |size: u64, times: f64| scaled(size, times * STRING_TRAVERSAL_COST);
     match function {
         "lowerAscii" | "upperAscii" | "substring" | "trim" | "quantity" | "isQuantity" | "semver" | "isSemver" | "startsWith"
         | "endsWith" => traversals(size_at(0), 1.0),
         "replace" | "split" => traversals(size_at(0), 2.0),
         "join" => traversals(size(result), 2.0),
-        "find" | "matches" => traversals(size_at(0) + 1, 1.0).saturating_mul(scaled(size_at(1), PATTERN)),
+        "find" | "matches" => traversals(size_at(0) + 1, 1.0).saturating_mul(scaled(size_at(1), REGEX_LENGTH_COST)),
         "contains" => traversals(size_at(0), 1.0).saturating_mul(traversals(size_at(1), 1.0)),
         "isSorted" | "indexOf" | "lastIndexOf" | "includes" => operands.first().map_or(0, |value| traversal(value)),
         "==" if matches!(operands.first(), Some(Value::Quantity(_) | Value::Semver(_))) => 1,
@@ -131,8 +131,8 @@ pub(super) fn of_call(function: &str, operands: &[&Value], result: &Value) -> u6
 }
 
 /// `StringTraversalCostFactor`, `RegexStringLengthCostFactor`.
-const STRING: f64 = 0.1;
-const PATTERN: f64 = 0.25;
+const STRING_TRAVERSAL_COST: f64 = 0.1;
+const REGEX_LENGTH_COST: f64 = 0.25;
 
 fn is_text(operands: &[&Value]) -> bool {
     operands.iter().all(|operand| matches!(operand, Value::String(_) | Value::Bytes(_)))
@@ -160,7 +160,7 @@ fn size(value: &Value) -> u64 {
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as upstream computes it")]
 fn traversal(value: &Value) -> u64 {
     match value {
-        Value::String(_) | Value::Bytes(_) => (bytes_of(value) as f64 * STRING) as u64,
+        Value::String(_) | Value::Bytes(_) => (bytes_of(value) as f64 * STRING_TRAVERSAL_COST) as u64,
         Value::List(list) => list.iter().map(traversal).fold(0, u64::saturating_add),
         Value::Map(map) => map.entries.iter().map(|(key, value)| traversal(key) + traversal(value)).fold(0, u64::saturating_add),
         _ => 1,

@@ -65,7 +65,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn list(&mut self, elements: &'a [Expr], constant: bool) -> Result<Value> {
-        self.meter.spend(if constant { 0 } else { cost::LIST })?;
+        self.meter.spend(if constant { 0 } else { cost::LIST_CREATE_COST })?;
         self.meter.reserve(size_of::<Value>() * elements.len())?;
         let values = self.all(elements)?;
         static_types::elements(elements, &values)?;
@@ -73,7 +73,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn map(&mut self, entries: &'a [(Expr, Expr)], constant: bool) -> Result<Value> {
-        self.meter.spend(if constant { 0 } else { cost::MAP })?;
+        self.meter.spend(if constant { 0 } else { cost::MAP_CREATE_COST })?;
         self.meter.reserve(2 * size_of::<Value>() * entries.len())?;
         let mut values = Vec::with_capacity(entries.len());
         for (key, value) in entries {

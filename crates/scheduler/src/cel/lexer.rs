@@ -17,7 +17,7 @@ pub(super) enum Token {
     Symbol(&'static str),
 }
 
-const SYMBOLS: [&str; 27] = [
+const OPERATOR_SYMBOLS: [&str; 27] = [
     "&&", "||", "==", "!=", "<=", ">=", ".?", "[?", "?", ":", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", "[", "]", "{", "}", ".",
     ",", ";",
 ];
@@ -56,7 +56,7 @@ fn token(text: &str) -> Result<(Token, &str)> {
         let end = text.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(text.len());
         return Ok((Token::Ident(text[..end].to_owned()), &text[end..]));
     }
-    let symbol = SYMBOLS.iter().find(|symbol| text.starts_with(**symbol));
+    let symbol = OPERATOR_SYMBOLS.iter().find(|symbol| text.starts_with(**symbol));
     symbol.map(|symbol| (Token::Symbol(symbol), &text[symbol.len()..])).ok_or_else(|| unsupported(&format!("the character {first:?}")))
 }
 

@@ -1,6 +1,6 @@
 //! CEL's macros: calls whose arguments are expressions, not values.
 
-use super::cost::LIST;
+use super::cost::LIST_CREATE_COST;
 use super::eval::Evaluator;
 use super::parse::Expr;
 use super::{CelError, Result, Value};
@@ -122,7 +122,7 @@ fn comprehend<'a>(scope: &mut Evaluator<'a>, target: Value, function: &str, Body
             let mut kept = Vec::new();
             for element in elements {
                 if boolean(scope.with(name, element.clone(), body)?)? {
-                    scope.meter.spend(APPEND + 1)?;
+                    scope.meter.spend(APPEND_COST + 1)?;
                     kept.push(element);
                 }
             }
@@ -136,7 +136,7 @@ fn comprehend<'a>(scope: &mut Evaluator<'a>, target: Value, function: &str, Body
                     None => true,
                 } {
                     mapped.push(scope.with(name, element, body)?);
-                    scope.meter.spend(APPEND)?;
+                    scope.meter.spend(APPEND_COST)?;
                 }
             }
             Ok(Value::list(mapped))
@@ -146,7 +146,7 @@ fn comprehend<'a>(scope: &mut Evaluator<'a>, target: Value, function: &str, Body
 }
 
 /// The cost of appending an element to the result: the accumulator's name, a list of one element, and the addition.
-const APPEND: u64 = 1 + LIST + 1;
+const APPEND_COST: u64 = 1 + LIST_CREATE_COST + 1;
 
 /// `all` and `exists`: one element may decide, whatever the others are.
 fn quantifier<'a>(scope: &mut Evaluator<'a>, elements: Vec<Value>, name: &'a str, body: &'a Expr, deciding: bool) -> Result<Value> {

@@ -125,7 +125,7 @@ mod tests {
 
     /// Limits of length, cost and memory stop an evaluation early and never yield a value.
     #[test]
-    fn limits() {
+    fn cel_refuses_expressions_over_its_limits() {
         let limited = |text: &str| match run(text) {
             Err(CelError::Limit(what)) => what,
             other => panic!("{:.60}: {other:?}", text),

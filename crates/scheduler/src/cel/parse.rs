@@ -43,12 +43,12 @@ pub(super) enum Expr {
 /// `CELSelectorExpressionMaxLength` (`api/resource/v1/types.go`).
 const MAX_LENGTH: usize = 10 * 1024;
 /// Deeper nesting is refused, so that no expression exhausts the stack.
-const DEPTH: usize = 50;
+const MAX_NESTING: usize = 50;
 /// More operators, accesses and calls than this are refused: chains of them nest too.
-const LINKS: usize = 400;
+const MAX_LINKS: usize = 400;
 
 /// Operators by binding strength, weakest first.
-const BINARY: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
+const BINARY_OPERATORS: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
 
 impl Expression {
     /// Rejects fields that a variable does not have, as the compiler does.
@@ -109,7 +109,7 @@ struct Parser {
 impl Parser {
     fn expression(&mut self) -> Result<Expr> {
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > MAX_NESTING {
             return Err(CelError::Unsupported("an expression nested this deep".to_owned()));
         }
         let condition = self.binary(0)?;
@@ -126,7 +126,7 @@ impl Parser {
     }
 
     fn binary(&mut self, level: usize) -> Result<Expr> {
-        let Some(operators) = BINARY.get(level) else { return self.unary() };
+        let Some(operators) = BINARY_OPERATORS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.peek(operator)) {
             self.at += 1;
@@ -156,7 +156,7 @@ impl Parser {
     fn prefixed(&mut self, symbol: &str, function: &str) -> Result<Expr> {
         self.expect(symbol)?;
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > MAX_NESTING {
             return Err(CelError::Unsupported("an expression nested this deep".to_owned()));
         }
         let operand = self.unary()?;
@@ -200,7 +200,7 @@ impl Parser {
 
     fn link(&mut self) -> Result<()> {
         self.links += 1;
-        if self.links > LINKS { Err(CelError::Unsupported("an expression this long".to_owned())) } else { Ok(()) }
+        if self.links > MAX_LINKS { Err(CelError::Unsupported("an expression this long".to_owned())) } else { Ok(()) }
     }
 
     fn primary(&mut self) -> Result<Expr> {

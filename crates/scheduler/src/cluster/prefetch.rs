@@ -4,9 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 
 /// How many items are parsed before they are handed over.
-const PART: usize = 256;
+const PART_ITEMS: usize = 256;
 /// How many parts may wait to be loaded.
-const WAITING: usize = 4;
+const MAX_WAITING_PARTS: usize = 4;
 
 /// Parses items on another core and loads them in their order, until loading one fails.
 ///
@@ -17,14 +17,14 @@ pub fn prefetch<'i, T: Sync, V: Send + 'i, E>(
     parse: impl Fn(&'i T) -> Option<V> + Sync,
     mut load: impl FnMut(V) -> Result<(), E>,
 ) -> Result<(), E> {
-    if items.len() <= PART || thread::available_parallelism().is_ok_and(|cores| cores.get() == 1) {
+    if items.len() <= PART_ITEMS || thread::available_parallelism().is_ok_and(|cores| cores.get() == 1) {
         return items.iter().filter_map(parse).try_for_each(load);
     }
     thread::scope(|scope| {
-        let (send, receive) = mpsc::sync_channel::<Vec<V>>(WAITING);
+        let (send, receive) = mpsc::sync_channel::<Vec<V>>(MAX_WAITING_PARTS);
         let parse = &parse;
         scope.spawn(move || {
-            let mut parts = items.chunks(PART).map(|part| part.iter().filter_map(parse).collect());
+            let mut parts = items.chunks(PART_ITEMS).map(|part| part.iter().filter_map(parse).collect());
             // Sending fails once the receiver is gone, because loading an item failed.
             parts.try_for_each(|part| send.send(part))
         });

@@ -45,7 +45,7 @@ pub(crate) fn label_selector(selector: &LabelSelector, interner: &mut Interner) 
 
 /// One term of a node selector: its expressions match labels, its fields match the node's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct NodeSelectorTerm {
+pub(crate) struct NodeTerm {
     /// Conditions on labels.
     pub(crate) expressions: Vec<Requirement>,
     /// Conditions on `metadata.name`.
@@ -58,7 +58,7 @@ pub(crate) struct NodeSelectorTerm {
     pub(crate) unparsed: Option<Arc<Value>>,
 }
 
-impl NodeSelectorTerm {
+impl NodeTerm {
     /// Compiles one term.
     pub(crate) fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
         let mut compiled = Self { labels_parse: true, ..Self::default() };

@@ -66,7 +66,7 @@ impl<'d> Draft<'d> {
     }
 }
 
-static NOTHING: Value = Value::Null;
+static NULL_VALUE: Value = Value::Null;
 
 /// The only plugin whose arguments cannot be omitted. Omitted arguments follow the others, by name (`v1beta1/defaults.go`).
 fn ratio_without_shape<'d>(
@@ -75,15 +75,15 @@ fn ratio_without_shape<'d>(
     given: &[Configured<'d>],
     context: &Context<'_>,
 ) -> Option<Configured<'d>> {
-    const NAME: &str = "RequestedToCapacityRatio";
+    const RATIO_STRATEGY: &str = "RequestedToCapacityRatio";
     let has = |name: &str| given.iter().any(|(_, known, _)| *known == name);
-    if context.version > ConfigVersion::V1Beta1 || has(NAME) || !needed(plugins).any(|name| name == NAME) {
+    if context.version > ConfigVersion::V1Beta1 || has(RATIO_STRATEGY) || !needed(plugins).any(|name| name == RATIO_STRATEGY) {
         return None;
     }
-    let takes_arguments = |name: &&str| *name < NAME && !has(name) && schema::is_args(&format!("{name}Args"), context);
+    let takes_arguments = |name: &&str| *name < RATIO_STRATEGY && !has(name) && schema::is_args(&format!("{name}Args"), context);
     let before: BTreeSet<&str> = needed(plugins).filter(takes_arguments).collect();
     let entry = place.field("pluginConfig").absent_element(given.len() + before.len());
-    Some((entry, NAME, Document::new(&NOTHING)))
+    Some((entry, RATIO_STRATEGY, Document::new(&NULL_VALUE)))
 }
 
 /// The sets of the points that the version has and upstream reads.

@@ -10,7 +10,7 @@ use super::defaults::Plugins;
 use super::plugin_set::{Enabled, PluginSet};
 
 /// The points in the order upstream fills them.
-const ORDER: [Point; 16] = [
+const POINT_ORDER: [Point; 16] = [
     Point::PreFilter,
     Point::Filter,
     Point::PostFilter,
@@ -49,10 +49,10 @@ impl Framework {
         if config.checks_weights() && check_weights(plugins, release).is_none() {
             return Err("the weights of its score plugins are too large: their sum could overflow".to_owned());
         }
-        for point in ORDER {
+        for point in POINT_ORDER {
             made.points.insert(point, update(plugins, point, release)?);
         }
-        for point in ORDER {
+        for point in POINT_ORDER {
             let expanded = expand(plugins, point, rules)?;
             made.put(point, expanded, release);
         }
@@ -181,7 +181,7 @@ fn weight(name: &str, point: Point, plugins: &Plugins, release: Release) -> i64 
     let own = if point == Point::PlacementScore { point } else { Point::Score };
     let of = |point: &Point| plugins.get(point)?.enabled.iter().rfind(|plugin| plugin.name == name).map(|plugin| plugin.weight);
     let last = ConfigRules::of(release).last_point_weighs();
-    let found = if last { ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
+    let found = if last { POINT_ORDER.iter().rev().find_map(of) } else { [own, Point::MultiPoint].iter().find_map(of) };
     found.filter(|weight| *weight != 0).unwrap_or(1)
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The namespace and the name of the lock where a configuration has none (`pkg/scheduler/apis/config/v1/defaults.go` and its predecessors).
-const DEFAULT: (&str, &str) = ("kube-system", "kube-scheduler");
+const DEFAULT_LOCK: (&str, &str) = ("kube-system", "kube-scheduler");
 
 /// The object by which a leader is elected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct LeaderLock {
 
 impl Default for LeaderLock {
     fn default() -> Self {
-        Self { namespace: DEFAULT.0.to_owned(), name: DEFAULT.1.to_owned() }
+        Self { namespace: DEFAULT_LOCK.0.to_owned(), name: DEFAULT_LOCK.1.to_owned() }
     }
 }
 
@@ -28,8 +28,8 @@ impl LeaderLock {
         let text = |names: [&str; 2]| names.iter().find_map(|name| election[name].as_str().filter(|text| !text.is_empty()));
         let or_default = |names: [&str; 2], default: &str| text(names).unwrap_or(default).to_owned();
         (election["leaderElect"].as_bool() != Some(false)).then(|| Self {
-            namespace: or_default(["resourceNamespace", "lockObjectNamespace"], DEFAULT.0),
-            name: or_default(["resourceName", "lockObjectName"], DEFAULT.1),
+            namespace: or_default(["resourceNamespace", "lockObjectNamespace"], DEFAULT_LOCK.0),
+            name: or_default(["resourceName", "lockObjectName"], DEFAULT_LOCK.1),
         })
     }
 }

@@ -62,93 +62,93 @@ impl FieldSchema {
     }
 }
 
-const TEXT: FieldType = FieldType::Text;
-const SET: FieldType = FieldType::Struct("PluginSet");
+const TEXT_FIELD: FieldType = FieldType::Text;
+const PLUGIN_SET_FIELD: FieldType = FieldType::Struct("PluginSet");
 
 #[rustfmt::skip]
-const STRUCTS: &[Struct] = &[
+const CONFIG_STRUCTS: &[Struct] = &[
     Struct { name: "KubeSchedulerConfiguration", fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("parallelism", FieldType::Int(32)).since(20), field("leaderElection", FieldType::Struct("LeaderElectionConfiguration")),
-        field("clientConnection", FieldType::Struct("ClientConnectionConfiguration")), field("healthzBindAddress", TEXT).of(V1Alpha1, V1Beta2), field("metricsBindAddress", TEXT).of(V1Alpha1, V1Beta2),
+        field("kind", TEXT_FIELD), field("apiVersion", TEXT_FIELD), field("parallelism", FieldType::Int(32)).since(20), field("leaderElection", FieldType::Struct("LeaderElectionConfiguration")),
+        field("clientConnection", FieldType::Struct("ClientConnectionConfiguration")), field("healthzBindAddress", TEXT_FIELD).of(V1Alpha1, V1Beta2), field("metricsBindAddress", TEXT_FIELD).of(V1Alpha1, V1Beta2),
         field("enableProfiling", FieldType::Truth), field("enableContentionProfiling", FieldType::Truth), field("percentageOfNodesToScore", FieldType::Int(32)),
         field("podInitialBackoffSeconds", FieldType::Int(64)), field("podMaxBackoffSeconds", FieldType::Int(64)), field("profiles", FieldType::List("KubeSchedulerProfile")).of(V1Alpha2, V1),
         field("extenders", FieldType::List("Extender")).of(V1Alpha2, V1), field("delayCacheUntilActive", FieldType::Truth).since(28).of(V1, V1),
-        field("schedulerName", TEXT).of(V1Alpha1, V1Alpha1), field("algorithmSource", FieldType::Raw).of(V1Alpha1, V1Alpha1), field("failureDomains", TEXT).of(V1Alpha1, V1Alpha1),
+        field("schedulerName", TEXT_FIELD).of(V1Alpha1, V1Alpha1), field("algorithmSource", FieldType::Raw).of(V1Alpha1, V1Alpha1), field("failureDomains", TEXT_FIELD).of(V1Alpha1, V1Alpha1),
         field("hardPodAffinitySymmetricWeight", FieldType::Int(32)).of(V1Alpha1, V1Alpha1), field("plugins", FieldType::Struct("Plugins")).of(V1Alpha1, V1Alpha1),
         field("pluginConfig", FieldType::List("PluginConfig")).of(V1Alpha1, V1Alpha1),
         field("disablePreemption", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("bindTimeoutSeconds", FieldType::Int(64)).of(V1Alpha1, V1Alpha2),
     ] },
     Struct { name: "KubeSchedulerProfile", fields: &[
-        field("schedulerName", TEXT), field("plugins", FieldType::Struct("Plugins")), field("pluginConfig", FieldType::List("PluginConfig")),
+        field("schedulerName", TEXT_FIELD), field("plugins", FieldType::Struct("Plugins")), field("pluginConfig", FieldType::List("PluginConfig")),
         field("percentageOfNodesToScore", FieldType::Int(32)).since(26).of(V1, V1),
     ] },
     Struct { name: "Plugins", fields: &[
-        field("queueSort", SET), field("preFilter", SET), field("filter", SET), field("postFilter", SET).of(V1Alpha1, V1Alpha1), field("postFilter", SET).of(V1Beta1, V1), field("preScore", SET).of(V1Alpha2, V1), field("score", SET), field("reserve", SET),
-        field("permit", SET), field("preBind", SET), field("bind", SET), field("postBind", SET), field("unreserve", SET).of(V1Alpha1, V1Alpha2), field("multiPoint", SET).since(23),
-        field("preEnqueue", SET).since(26), field("placementGenerate", SET).since(36), field("placementScore", SET).since(36),
-        field("podGroupPostFilter", SET).since(37),
+        field("queueSort", PLUGIN_SET_FIELD), field("preFilter", PLUGIN_SET_FIELD), field("filter", PLUGIN_SET_FIELD), field("postFilter", PLUGIN_SET_FIELD).of(V1Alpha1, V1Alpha1), field("postFilter", PLUGIN_SET_FIELD).of(V1Beta1, V1), field("preScore", PLUGIN_SET_FIELD).of(V1Alpha2, V1), field("score", PLUGIN_SET_FIELD), field("reserve", PLUGIN_SET_FIELD),
+        field("permit", PLUGIN_SET_FIELD), field("preBind", PLUGIN_SET_FIELD), field("bind", PLUGIN_SET_FIELD), field("postBind", PLUGIN_SET_FIELD), field("unreserve", PLUGIN_SET_FIELD).of(V1Alpha1, V1Alpha2), field("multiPoint", PLUGIN_SET_FIELD).since(23),
+        field("preEnqueue", PLUGIN_SET_FIELD).since(26), field("placementGenerate", PLUGIN_SET_FIELD).since(36), field("placementScore", PLUGIN_SET_FIELD).since(36),
+        field("podGroupPostFilter", PLUGIN_SET_FIELD).since(37),
     ] },
     Struct { name: "PluginSet", fields: &[field("enabled", FieldType::List("Plugin")), field("disabled", FieldType::List("Plugin"))] },
-    Struct { name: "Plugin", fields: &[field("name", TEXT), field("weight", FieldType::Int(32))] },
-    Struct { name: "PluginConfig", fields: &[field("name", TEXT), field("args", FieldType::Raw)] },
+    Struct { name: "Plugin", fields: &[field("name", TEXT_FIELD), field("weight", FieldType::Int(32))] },
+    Struct { name: "PluginConfig", fields: &[field("name", TEXT_FIELD), field("args", FieldType::Raw)] },
     Struct { name: "Extender", fields: &[
-        field("urlPrefix", TEXT), field("filterVerb", TEXT), field("preemptVerb", TEXT), field("prioritizeVerb", TEXT), field("weight", FieldType::Int(64)), field("bindVerb", TEXT),
+        field("urlPrefix", TEXT_FIELD), field("filterVerb", TEXT_FIELD), field("preemptVerb", TEXT_FIELD), field("prioritizeVerb", TEXT_FIELD), field("weight", FieldType::Int(64)), field("bindVerb", TEXT_FIELD),
         field("enableHTTPS", FieldType::Truth).of(V1Beta1, V1), field("enableHttps", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("tlsConfig", FieldType::Struct("ExtenderTLSConfig")),
         field("httpTimeout", FieldType::Duration).of(V1Beta1, V1), field("httpTimeout", FieldType::Int(64)).of(V1Alpha1, V1Alpha2), field("nodeCacheCapable", FieldType::Truth),
         field("managedResources", FieldType::List("ExtenderManagedResource")), field("ignorable", FieldType::Truth),
     ] },
-    Struct { name: "ExtenderManagedResource", fields: &[field("name", TEXT), field("ignoredByScheduler", FieldType::Truth)] },
+    Struct { name: "ExtenderManagedResource", fields: &[field("name", TEXT_FIELD), field("ignoredByScheduler", FieldType::Truth)] },
     Struct { name: "ExtenderTLSConfig", fields: &[
-        field("insecure", FieldType::Truth), field("serverName", TEXT), field("certFile", TEXT), field("keyFile", TEXT), field("caFile", TEXT),
+        field("insecure", FieldType::Truth), field("serverName", TEXT_FIELD), field("certFile", TEXT_FIELD), field("keyFile", TEXT_FIELD), field("caFile", TEXT_FIELD),
         field("certData", FieldType::Bytes), field("keyData", FieldType::Bytes), field("caData", FieldType::Bytes),
     ] },
     Struct { name: "LeaderElectionConfiguration", fields: &[
         field("leaderElect", FieldType::Truth), field("leaseDuration", FieldType::Duration), field("renewDeadline", FieldType::Duration), field("retryPeriod", FieldType::Duration),
-        field("resourceLock", TEXT), field("resourceName", TEXT), field("resourceNamespace", TEXT), field("lockObjectNamespace", TEXT).of(V1Alpha1, V1Alpha1),
-        field("lockObjectName", TEXT).of(V1Alpha1, V1Alpha1),
+        field("resourceLock", TEXT_FIELD), field("resourceName", TEXT_FIELD), field("resourceNamespace", TEXT_FIELD), field("lockObjectNamespace", TEXT_FIELD).of(V1Alpha1, V1Alpha1),
+        field("lockObjectName", TEXT_FIELD).of(V1Alpha1, V1Alpha1),
     ] },
     Struct { name: "ClientConnectionConfiguration", fields: &[
-        field("kubeconfig", TEXT), field("acceptContentTypes", TEXT), field("contentType", TEXT), field("qps", FieldType::Float), field("burst", FieldType::Int(32)),
+        field("kubeconfig", TEXT_FIELD), field("acceptContentTypes", TEXT_FIELD), field("contentType", TEXT_FIELD), field("qps", FieldType::Float), field("burst", FieldType::Int(32)),
     ] },
     Struct { name: "DefaultPreemptionArgs", fields: &[
-        field("kind", TEXT).since(20), field("apiVersion", TEXT), field("minCandidateNodesPercentage", FieldType::Int(32)), field("minCandidateNodesAbsolute", FieldType::Int(32)),
+        field("kind", TEXT_FIELD).since(20), field("apiVersion", TEXT_FIELD), field("minCandidateNodesPercentage", FieldType::Int(32)), field("minCandidateNodesAbsolute", FieldType::Int(32)),
     ] },
     Struct { name: "DynamicResourcesArgs", fields: &[
-        field("kind", TEXT).since(34), field("apiVersion", TEXT), field("filterTimeout", FieldType::Duration), field("bindingTimeout", FieldType::Duration).since(35),
+        field("kind", TEXT_FIELD).since(34), field("apiVersion", TEXT_FIELD), field("filterTimeout", FieldType::Duration), field("bindingTimeout", FieldType::Duration).since(35),
     ] },
     Struct { name: "InterPodAffinityArgs", fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("hardPodAffinityWeight", FieldType::Int(32)), field("ignorePreferredTermsOfExistingPods", FieldType::Truth).since(27),
+        field("kind", TEXT_FIELD), field("apiVersion", TEXT_FIELD), field("hardPodAffinityWeight", FieldType::Int(32)), field("ignorePreferredTermsOfExistingPods", FieldType::Truth).since(27),
     ] },
-    Struct { name: "NodeAffinityArgs", fields: &[field("kind", TEXT).since(20), field("apiVersion", TEXT), field("addedAffinity", FieldType::Struct("NodeAffinity"))] },
+    Struct { name: "NodeAffinityArgs", fields: &[field("kind", TEXT_FIELD).since(20), field("apiVersion", TEXT_FIELD), field("addedAffinity", FieldType::Struct("NodeAffinity"))] },
     Struct { name: "NodeLabelArgs", fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("presentLabels", FieldType::TextList), field("absentLabels", FieldType::TextList),
+        field("kind", TEXT_FIELD).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT_FIELD), field("presentLabels", FieldType::TextList), field("absentLabels", FieldType::TextList),
         field("presentLabelsPreference", FieldType::TextList), field("absentLabelsPreference", FieldType::TextList),
     ] },
-    Struct { name: "NodeResourcesBalancedAllocationArgs", fields: &[field("kind", TEXT).since(22), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesBalancedAllocationArgs", fields: &[field("kind", TEXT_FIELD).since(22), field("apiVersion", TEXT_FIELD), field("resources", FieldType::List("ResourceSpec"))] },
     Struct { name: "NodeResourcesFitArgs", fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("ignoredResources", FieldType::TextList), field("ignoredResourceGroups", FieldType::TextList),
+        field("kind", TEXT_FIELD), field("apiVersion", TEXT_FIELD), field("ignoredResources", FieldType::TextList), field("ignoredResourceGroups", FieldType::TextList),
         field("scoringStrategy", FieldType::Struct("ScoringStrategy")).since(22),
     ] },
-    Struct { name: "NodeResourcesLeastAllocatedArgs", fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
-    Struct { name: "NodeResourcesMostAllocatedArgs", fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesLeastAllocatedArgs", fields: &[field("kind", TEXT_FIELD).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT_FIELD), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesMostAllocatedArgs", fields: &[field("kind", TEXT_FIELD).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT_FIELD), field("resources", FieldType::List("ResourceSpec"))] },
     Struct { name: "PodTopologySpreadArgs", fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("defaultConstraints", FieldType::List("TopologySpreadConstraint")),
+        field("kind", TEXT_FIELD), field("apiVersion", TEXT_FIELD), field("defaultConstraints", FieldType::List("TopologySpreadConstraint")),
         field("defaultingType", FieldType::Text).since(20),
     ] },
     Struct { name: "RequestedToCapacityRatioArgs", fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("shape", FieldType::List("UtilizationShapePoint")), field("resources", FieldType::List("ResourceSpec")),
+        field("kind", TEXT_FIELD).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT_FIELD), field("shape", FieldType::List("UtilizationShapePoint")), field("resources", FieldType::List("ResourceSpec")),
     ] },
     Struct { name: "ServiceAffinityArgs", fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("affinityLabels", FieldType::TextList), field("antiAffinityLabelsPreference", FieldType::TextList),
+        field("kind", TEXT_FIELD).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT_FIELD), field("affinityLabels", FieldType::TextList), field("antiAffinityLabelsPreference", FieldType::TextList),
     ] },
     Struct { name: "VolumeBindingArgs", fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("bindTimeoutSeconds", FieldType::Int(64)), field("shape", FieldType::List("UtilizationShapePoint")).since(22),
+        field("kind", TEXT_FIELD), field("apiVersion", TEXT_FIELD), field("bindTimeoutSeconds", FieldType::Int(64)), field("shape", FieldType::List("UtilizationShapePoint")).since(22),
     ] },
     Struct { name: "ScoringStrategy", fields: &[
         field("type", FieldType::Text), field("resources", FieldType::List("ResourceSpec")), field("requestedToCapacityRatio", FieldType::Struct("RequestedToCapacityRatioParam")),
     ] },
     Struct { name: "RequestedToCapacityRatioParam", fields: &[field("shape", FieldType::List("UtilizationShapePoint"))] },
-    Struct { name: "ResourceSpec", fields: &[field("name", TEXT), field("weight", FieldType::Int(64))] },
+    Struct { name: "ResourceSpec", fields: &[field("name", TEXT_FIELD), field("weight", FieldType::Int(64))] },
     Struct { name: "UtilizationShapePoint", fields: &[field("utilization", FieldType::Int(32)), field("score", FieldType::Int(32))] },
     Struct { name: "NodeAffinity", fields: &[
         field("requiredDuringSchedulingIgnoredDuringExecution", FieldType::Struct("NodeSelector")),
@@ -159,23 +159,23 @@ const STRUCTS: &[Struct] = &[
         field("matchExpressions", FieldType::List("NodeSelectorRequirement")), field("matchFields", FieldType::List("NodeSelectorRequirement")),
     ] },
     Struct { name: "NodeSelectorRequirement", fields: &[
-        field("key", TEXT), field("operator", FieldType::Text), field("values", FieldType::TextList),
+        field("key", TEXT_FIELD), field("operator", FieldType::Text), field("values", FieldType::TextList),
     ] },
     Struct { name: "PreferredSchedulingTerm", fields: &[field("weight", FieldType::Int(32)), field("preference", FieldType::Struct("NodeSelectorTerm"))] },
     Struct { name: "TopologySpreadConstraint", fields: &[
-        field("maxSkew", FieldType::Int(32)), field("topologyKey", TEXT), field("whenUnsatisfiable", FieldType::Text),
+        field("maxSkew", FieldType::Int(32)), field("topologyKey", TEXT_FIELD), field("whenUnsatisfiable", FieldType::Text),
         field("labelSelector", FieldType::Struct("LabelSelector")), field("minDomains", FieldType::Int(32)).since(24), field("nodeAffinityPolicy", FieldType::Text).since(25),
         field("nodeTaintsPolicy", FieldType::Text).since(25), field("matchLabelKeys", FieldType::TextList).since(25),
     ] },
     Struct { name: "LabelSelector", fields: &[field("matchLabels", FieldType::Texts), field("matchExpressions", FieldType::List("LabelSelectorRequirement"))] },
     Struct { name: "LabelSelectorRequirement", fields: &[
-        field("key", TEXT), field("operator", FieldType::Text), field("values", FieldType::TextList),
+        field("key", TEXT_FIELD), field("operator", FieldType::Text), field("values", FieldType::TextList),
     ] },
 ];
 
 /// Returns a struct's field, where the release and the version of the API have it.
 pub(super) fn field_of(name: &str, field: &str, context: &Context<'_>) -> Option<&'static FieldSchema> {
-    STRUCTS.iter().find(|known| known.name == name)?.fields.iter().find(|known| known.name == field && exists(known, context))
+    CONFIG_STRUCTS.iter().find(|known| known.name == name)?.fields.iter().find(|known| known.name == field && exists(known, context))
 }
 
 /// Whether arguments of that kind are registered, by the releases of its field `kind`.

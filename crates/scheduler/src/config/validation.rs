@@ -15,7 +15,7 @@ use crate::release::{Point, Span, between, extends, since};
 use crate::validation::Document;
 
 /// Plugins that a version of the API removed: the version, the releases that report so, the plugins.
-const REMOVED: &[(ConfigVersion, Span, &[&str])] = &[
+const REMOVED_PLUGINS: &[(ConfigVersion, Span, &[&str])] = &[
     (
         ConfigVersion::V1Beta2,
         between(22, 22),
@@ -33,7 +33,7 @@ const REMOVED: &[(ConfigVersion, Span, &[&str])] = &[
 ];
 
 /// Scores that NodeResourcesFit replaced: in v1beta1 they still exist when it scores, and none may be enabled together with it.
-const CONFLICTS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"];
+const CONFLICTING_PLUGINS: &[&str] = &["NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"];
 
 /// All errors of the file.
 pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String> {
@@ -98,7 +98,7 @@ fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
     if context.version == ConfigVersion::V1Beta1 && extends("NodeResourcesFit", Point::Score, context.release) {
         let scores = listed(Point::Score);
         let others: Vec<String> =
-            scores.iter().filter(|plugin| CONFLICTS.contains(&plugin.name.as_str())).map(|plugin| plugin.name.clone()).collect();
+            scores.iter().filter(|plugin| CONFLICTING_PLUGINS.contains(&plugin.name.as_str())).map(|plugin| plugin.name.clone()).collect();
         for (at, _) in scores.iter().enumerate().filter(|(_, plugin)| plugin.name == "NodeResourcesFit" && !others.is_empty()) {
             let others = others.join(", ");
             wrong.push(format!("{}.score.enabled[{at}]: v1beta1 does not allow NodeResourcesFit together with {others}", path.path()));
@@ -108,7 +108,7 @@ fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
 }
 
 fn removed(place: &str, name: &str, context: &Context<'_>) -> Option<String> {
-    let (version, ..) = REMOVED
+    let (version, ..) = REMOVED_PLUGINS
         .iter()
         .find(|(version, releases, names)| context.version >= *version && releases.contains(context.release) && names.contains(&name))?;
     Some(format!("{place}: {} has no plugin {name:?} any more", version.name()))

@@ -15,7 +15,7 @@ pub(crate) enum ConfigVersion {
 }
 
 /// Each version with the releases that read it (`apis/config/scheme/scheme.go`).
-const VERSIONS: [(ConfigVersion, &str, Span); 6] = [
+const CONFIG_VERSIONS: [(ConfigVersion, &str, Span); 6] = [
     (ConfigVersion::V1Alpha1, "v1alpha1", between(9, 18)),
     (ConfigVersion::V1Alpha2, "v1alpha2", between(18, 18)),
     (ConfigVersion::V1Beta1, "v1beta1", between(19, 22)),
@@ -33,12 +33,12 @@ impl ConfigVersion {
 
     /// The versions that this release reads, each with its name and its releases.
     pub(super) fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, Span)> {
-        VERSIONS.iter().filter(move |(.., releases)| releases.contains(release))
+        CONFIG_VERSIONS.iter().filter(move |(.., releases)| releases.contains(release))
     }
 
     /// As files spell it.
     pub(crate) fn name(self) -> &'static str {
-        VERSIONS.iter().find(|(version, ..)| *version == self).map_or("", |(_, name, ..)| name)
+        CONFIG_VERSIONS.iter().find(|(version, ..)| *version == self).map_or("", |(_, name, ..)| name)
     }
 
     /// Whether plugins can be enabled at many points at once.

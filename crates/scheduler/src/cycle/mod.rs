@@ -184,7 +184,7 @@ impl<'a> Cycle<'a> {
 const PARALLEL_FROM: usize = 256;
 
 /// Stack size of each thread, in bytes: expressions that plugins evaluate may nest deeply.
-const STACK: usize = 8 << 20;
+const EVALUATION_STACK_BYTES: usize = 8 << 20;
 
 /// Maps nodes in order, on all cores where there are many nodes, unless other cores have states of their own. Where the state has an object that
 /// cannot be read, one core maps them all, so that each encounter with it belongs to the lookup under way.
@@ -201,7 +201,7 @@ pub(crate) fn in_parallel<T: Send>(state: &ClusterState, nodes: &[&NodeInfo], ma
             .chunks(nodes.len().div_ceil(workers))
             .map(|part| {
                 let work = move || part.iter().map(|node| map(node)).collect::<Vec<T>>();
-                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("the system starts threads")
+                thread::Builder::new().stack_size(EVALUATION_STACK_BYTES).spawn_scoped(scope, work).expect("the system starts threads")
             })
             .collect();
         parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()

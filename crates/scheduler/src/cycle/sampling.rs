@@ -13,14 +13,18 @@ impl Sample {
 /// Returns the number of feasible nodes among `nodes` after which the scheduler stops; `nodes` if it evaluates all of them.
 /// Upstream: `numFeasibleNodesToFind` (`core/generic_scheduler.go`, `schedule_one.go`).
 pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
-    const MINIMUM: usize = 100;
+    const MIN_FEASIBLE_NODES: usize = 100;
     const MINIMUM_PERCENT: usize = 5;
     let configured = profile.percentage_of_nodes_to_score.and_then(|percent| usize::try_from(percent).ok());
     match profile.rules.sampling() {
         Sampling::All => return nodes,
         Sampling::Half => {
             let percent = configured.unwrap_or(50);
-            return if nodes < MINIMUM || percent == 0 || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) };
+            return if nodes < MIN_FEASIBLE_NODES || percent == 0 || percent >= 100 {
+                nodes
+            } else {
+                MIN_FEASIBLE_NODES.max(nodes * percent / 100)
+            };
         }
         Sampling::AdaptiveOrFirst if !profile.scoring => return 1,
         Sampling::Adaptive | Sampling::AdaptiveOrFirst => {}
@@ -29,7 +33,7 @@ pub(crate) fn enough(profile: &Profile, nodes: usize) -> usize {
         Some(percent) => percent,
         None => 50_usize.saturating_sub(nodes / 125).max(MINIMUM_PERCENT),
     };
-    if nodes < MINIMUM || percent >= 100 { nodes } else { MINIMUM.max(nodes * percent / 100) }
+    if nodes < MIN_FEASIBLE_NODES || percent >= 100 { nodes } else { MIN_FEASIBLE_NODES.max(nodes * percent / 100) }
 }
 
 #[cfg(test)]

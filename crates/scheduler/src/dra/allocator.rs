@@ -26,12 +26,12 @@ pub(crate) struct Allocator<'a> {
     /// Expressions about devices.
     pub(super) selectors: Selectors,
     slices: Result<Slices, Fault>,
-    taken: Taken<'a>,
+    taken: TakenDevices<'a>,
 }
 
 /// What is allocated to claims already.
 #[derive(Default)]
-pub(super) struct Taken<'a> {
+pub(super) struct TakenDevices<'a> {
     /// Devices allocated to one claim.
     dedicated: HashSet<DeviceId<'a>>,
     /// Devices shared by several claims.
@@ -40,7 +40,7 @@ pub(super) struct Taken<'a> {
     capacity: HashMap<DeviceId<'a>, Amounts>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> TakenDevices<'a> {
     fn of(claims: impl Iterator<Item = &'a Arc<Claim>>, rules: DeviceRules) -> Self {
         let mut taken = Self::default();
         let results = claims.filter_map(|claim| claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref());
@@ -122,7 +122,7 @@ impl<'a> Allocator<'a> {
         let listers = cycle.state.listers();
         let selectors = Selectors::default();
         let slices = published(cycle.state, &selectors, rules).map(Slices::new);
-        let taken = Taken::of(listers.resource_claims.iter(), rules);
+        let taken = TakenDevices::of(listers.resource_claims.iter(), rules);
         Self { rules, state: cycle.state, selectors, slices, taken }
     }
 

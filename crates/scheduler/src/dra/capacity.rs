@@ -76,12 +76,12 @@ fn rounded(asked: Option<&Quantity>, capacity: &DeviceCapacity, rules: DeviceRul
 
 /// `roundUpRange`: in whole units, or in thousandths where the range is exact in them.
 fn stepped(asked: Amount, text: &str, range: &CapacityRequestPolicyRange, rules: DeviceRules) -> Result<Amount, String> {
-    const UNTOLD: &str = "capacity request cannot be represented in the device's range arithmetic";
+    const INEXACT_RANGE_REASON: &str = "capacity request cannot be represented in the device's range arithmetic";
     let least = amount(&range.min);
     let Some(step) = range.step.as_ref().map(amount).filter(|_| asked >= least) else { return Ok(asked.max(least)) };
     let millis = in_millis(range, rules);
     if millis && millis_of(asked).is_none() {
-        return Err(format!("{UNTOLD}: request {text} is not a representable milli value"));
+        return Err(format!("{INEXACT_RANGE_REASON}: request {text} is not a representable milli value"));
     }
     let unit = |amount: Amount| i128::from(if millis { amount.milli_value() } else { amount.value() });
     let (from, step) = (unit(least), unit(step).max(1));
@@ -90,8 +90,10 @@ fn stepped(asked: Amount, text: &str, range: &CapacityRequestPolicyRange, rules:
     match i64::try_from(to) {
         Ok(to) => Ok(if millis { Amount::from_millis(to) } else { Amount::from_units(to) }),
         Err(_) if rules.saturates_capacity() => Ok(Amount::from_units(i64::MAX)),
-        Err(_) if millis => Err(format!("{UNTOLD}: rounding request {text} up to the next step passes the milli-value range")),
-        Err(_) => Err(format!("{UNTOLD}: rounding request {text} up to the next step passes MaxInt64")),
+        Err(_) if millis => {
+            Err(format!("{INEXACT_RANGE_REASON}: rounding request {text} up to the next step passes the milli-value range"))
+        }
+        Err(_) => Err(format!("{INEXACT_RANGE_REASON}: rounding request {text} up to the next step passes MaxInt64")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::cluster::{Claim, ContainerRequests, Node};
 use crate::release::Rules;
 use crate::volumes::is_controlled_by;
 
-const PREFIX: &str = "deviceclass.resource.kubernetes.io/";
+const EXTENDED_RESOURCE_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// A pod's extended resources that are backed by device classes.
 pub(crate) struct ExtendedResources<'a> {
@@ -144,7 +144,7 @@ pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass
             continue;
         }
         if resource.is_none() || rules.every_class_has_implicit_resource() {
-            classes.insert(format!("{PREFIX}{}", name(class)), name(class));
+            classes.insert(format!("{EXTENDED_RESOURCE_PREFIX}{}", name(class)), name(class));
         }
         classes.extend(resource.map(|resource| (resource, name(class))));
     }
@@ -169,5 +169,5 @@ fn request(container: usize, place: usize, class: &str, count: i64) -> DeviceReq
 
 /// An extended resource, or one named after a device class.
 fn is_dra_name(name: &str, rules: &Rules) -> bool {
-    (rules.every_class_has_implicit_resource() && name.starts_with(PREFIX)) || crate::cluster::is_extended(name)
+    (rules.every_class_has_implicit_resource() && name.starts_with(EXTENDED_RESOURCE_PREFIX)) || crate::cluster::is_extended(name)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::api::core::NodeSelector;
 use crate::api::resource::{CounterSet, Device};
-use crate::cluster::{Interner, Node, NodeSelectorTerm, Slice};
+use crate::cluster::{Interner, Node, NodeTerm, Slice};
 use crate::release::DeviceRules;
 
 use super::DeviceId;
@@ -215,7 +215,7 @@ pub(super) fn is_published_for(slice: &Slice, node: &Node) -> bool {
 /// Whether a node selector matches a node.
 pub(crate) fn selects(selector: &NodeSelector, node: &Node) -> bool {
     let mut interner = Interner::default();
-    selector.node_selector_terms.iter().any(|term| NodeSelectorTerm::compile(term, &mut interner).matches(&node.name, &node.labels))
+    selector.node_selector_terms.iter().any(|term| NodeTerm::compile(term, &mut interner).matches(&node.name, &node.labels))
 }
 
 fn twice_named(slices: &[&Slice]) -> Option<String> {

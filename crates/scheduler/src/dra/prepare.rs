@@ -62,16 +62,18 @@ impl<'s> DeviceSearch<'s, '_> {
 
     /// Capacity may be requested only with the gate on; allocators that do not support it ignore it.
     fn refuse_capacity(&self, claim: &Claim, request: &DeviceRequest) -> Result<(), Fault> {
-        const DISABLED: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
+        const CAPACITY_DISABLED_REASON: &str = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
         let rules = self.allocator.rules;
         if rules.consumable || !rules.knows_capacity() {
             return Ok(());
         }
         let subrequest = request.first_available.iter().flatten().find(|sub| sub.capacity.is_some());
         match (&request.exactly, subrequest) {
-            (Some(exactly), _) if exactly.capacity.is_some() => Err(problem(claim, &request.name, DISABLED)),
-            (_, Some(_)) if rules.subrequest_errors_name_request() => Err(problem(claim, &request.name, DISABLED)),
-            (_, Some(sub)) => Err(Fault::Error(format!("claim {}, subrequest {}: {DISABLED}", claim_name(claim), sub.name))),
+            (Some(exactly), _) if exactly.capacity.is_some() => Err(problem(claim, &request.name, CAPACITY_DISABLED_REASON)),
+            (_, Some(_)) if rules.subrequest_errors_name_request() => Err(problem(claim, &request.name, CAPACITY_DISABLED_REASON)),
+            (_, Some(sub)) => {
+                Err(Fault::Error(format!("claim {}, subrequest {}: {CAPACITY_DISABLED_REASON}", claim_name(claim), sub.name)))
+            }
             _ => Ok(()),
         }
     }

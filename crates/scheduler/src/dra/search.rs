@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cluster::{Claim, Node};
 
-use super::allocator::{Allocation, Allocator, Taken};
+use super::allocator::{Allocation, Allocator, TakenDevices};
 use super::capacity::{Amounts, Consumed};
 use super::constraint::ConstraintState;
 use super::counters::Counters;
@@ -16,7 +16,7 @@ use super::{DeviceId, Fault};
 /// A claim holds at most this many devices (`AllocationResultsMaxSize`).
 pub(super) const MOST_DEVICES: usize = 32;
 /// After this many steps the result is unknown. (Upstream stops after ten seconds.)
-const STEPS: u32 = 200_000;
+const MAX_SEARCH_STEPS: u32 = 200_000;
 
 /// A device found for a request.
 pub(super) struct DeviceResult<'a> {
@@ -60,7 +60,7 @@ type Start = (usize, usize);
 /// The search on one node.
 pub(super) struct DeviceSearch<'s, 'a> {
     pub(super) allocator: &'s Allocator<'a>,
-    pub(super) taken: &'s Taken<'s>,
+    pub(super) taken: &'s TakenDevices<'s>,
     pub(super) node: &'s Node,
     pub(super) claims: &'s [&'s Claim],
     pub(super) pools: &'s [Pool<'s>],
@@ -82,7 +82,7 @@ impl<'s, 'a> DeviceSearch<'s, 'a> {
         node: &'s Node,
         claims: &'s [&'s Claim],
         pools: &'s [Pool<'s>],
-        taken: &'s Taken<'s>,
+        taken: &'s TakenDevices<'s>,
     ) -> Self {
         Self {
             allocator,
@@ -150,8 +150,8 @@ impl<'s, 'a> DeviceSearch<'s, 'a> {
     /// `allocateOne`, for the next device of a request, searched from a place on.
     fn device(&mut self, place: RequestIndices, number: usize, from: Start) -> Result<bool, SearchEnd> {
         self.steps += 1;
-        if self.steps > STEPS {
-            return Err(Fault::Unknown(format!("the search for devices was given up after {STEPS} steps")).into());
+        if self.steps > MAX_SEARCH_STEPS {
+            return Err(Fault::Unknown(format!("the search for devices was given up after {MAX_SEARCH_STEPS} steps")).into());
         }
         let rules = self.allocator.rules;
         let alternative = &self.requests[place.claim][place.request].alternatives[place.alternative];

@@ -13,10 +13,10 @@ use super::capacity::is_shareable;
 use super::pool::PoolDevice;
 
 /// The fields of a device that selectors may use, the last not in every release.
-const FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
+const DEVICE_FIELDS: [&str; 4] = ["driver", "attributes", "capacity", "allowMultipleAllocations"];
 
 /// How many characters of an expression are shown that exceeds a limit.
-const SHOWN: usize = 80;
+const MAX_EXPRESSION_CHARS: usize = 80;
 
 /// Expressions about devices, each parsed once.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Selectors {
 
 /// Quotes an expression, a long one truncated.
 pub(super) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_EXPRESSION_CHARS) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}…", &text[..end]),
     }
@@ -79,7 +79,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 fn parse(text: &str, rules: DeviceRules) -> Result<Expression, CelError> {
     let expression = Expression::parse(text)?;
-    expression.refuse_fields("device", if rules.selects_multiple_allocations() { &FIELDS[..] } else { &FIELDS[..3] })?;
+    expression.refuse_fields("device", if rules.selects_multiple_allocations() { &DEVICE_FIELDS[..] } else { &DEVICE_FIELDS[..3] })?;
     Ok(expression)
 }
 

@@ -112,7 +112,7 @@ pub struct Explanation {
     pub evaluated_revision: i64,
     /// Who decided.
     pub decided_by: DecidedBy,
-    /// The node the pod is meant for, where its node affinity names one alone.
+    /// The node the pod is meant for, if its node affinity names exactly one.
     pub meant_for: Option<Arc<str>>,
     /// The pod's `schedulerName`.
     pub scheduler_name: Arc<str>,

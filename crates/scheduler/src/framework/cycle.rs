@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
-use super::group::{GroupScope, Listed};
+use super::group::{GroupScope, ListedNodes};
 use super::plugin::PreFilterExtensions;
 use super::profile::Profile;
 
@@ -38,7 +38,7 @@ impl<'a> Cycle<'a> {
     }
 
     /// The nodes on which a term of other pods counts: in a group's cycle only those listed when the cycle began.
-    pub fn listed<'n>(&self, nodes: &'n NodeCounts, list: impl Fn(&Listed) -> &BTreeSet<u32>) -> Cow<'n, NodeCounts> {
+    pub fn listed<'n>(&self, nodes: &'n NodeCounts, list: impl Fn(&ListedNodes) -> &BTreeSet<u32>) -> Cow<'n, NodeCounts> {
         match self.scope.and_then(|scope| scope.listed.as_deref()) {
             None => Cow::Borrowed(nodes),
             Some(listed) => {

@@ -13,7 +13,7 @@ pub struct GroupScope {
     /// How PostFilter is run.
     pub post_filter: PostFilters,
     /// Where affinity terms of other pods are looked up; `None`: everywhere.
-    pub listed: Option<Arc<Listed>>,
+    pub listed: Option<Arc<ListedNodes>>,
     /// Claims (`namespace/name`) that earlier pods of the group were assumed with devices for.
     pub pending: BTreeSet<String>,
     /// The same for pods of other groups of the hierarchy: the pod cannot have these claims' devices yet.
@@ -28,7 +28,7 @@ pub struct GroupScope {
 /// Nodes that had pods with affinity terms, and claims in use, when the cycle began. 1.36 does not add those of assumed pods
 /// (`backend/cache/snapshot.go` AssumePod), nor remove those of victims; 1.37 does.
 #[derive(Clone, Debug, Default)]
-pub struct Listed {
+pub struct ListedNodes {
     /// Nodes with a pod that has a required anti-affinity term.
     pub required_anti_affinity: BTreeSet<NodeId>,
     /// Nodes with a pod that has `podAffinity` or `podAntiAffinity`, even without terms.

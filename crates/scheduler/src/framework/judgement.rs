@@ -87,7 +87,7 @@ pub struct NodeJudgement {
     pub name: Arc<str>,
     /// Its number in the state.
     pub id: u32,
-    /// One verdict per filter, in the profile's order, of the pass that decided.
+    /// One verdict per filter of the pass that decided, in the profile's order.
     pub verdicts: Vec<Verdict>,
     /// Whether the PreFilterResult left the node out, so that no filter ran on it.
     pub absent: bool,

@@ -26,7 +26,7 @@ pub use cycle::Cycle;
 pub use fact::Fact;
 pub(crate) use fix::is_free_label;
 pub use fix::{Fix, VolumeRequest};
-pub use group::{GroupScope, Listed, PostFilters};
+pub use group::{GroupScope, ListedNodes, PostFilters};
 pub use group_caveat::{GroupCaveat, PlacementDoubt};
 pub use group_cycle::{CompositeGroupResult, GroupCycle, GroupOutcome, MemberResult, PlacementResult};
 pub use judgement::{Judgement, NodeJudgement, Sample, WholePod};

@@ -25,7 +25,7 @@ impl Need {
         Self { options, obstacles: Vec::new() }
     }
 
-    /// Met by any one of these changes; where there are none, `obstacle` says why.
+    /// Met by any one of these changes; if there are none, `obstacle` says why.
     pub fn one_of_or(options: Vec<Fix>, obstacle: Obstacle) -> Self {
         Self { options, obstacles: vec![obstacle] }
     }

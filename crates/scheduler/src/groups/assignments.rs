@@ -25,7 +25,7 @@ pub(super) struct Assignments<'g> {
 }
 
 /// Beyond this many groups only one order is tried.
-const ORDERED: usize = 3;
+const MAX_ORDERED_GROUPS: usize = 3;
 
 struct Assignment {
     pending: PodInfo,
@@ -94,7 +94,7 @@ impl<'g> Assignments<'g> {
         let blocks: Vec<usize> = (0..self.blocks.len()).collect();
         let fits = self.hold_in(&blocks, state);
         if blocks.len() > 1 && !self.drawn {
-            self.drawn = blocks.len() > ORDERED || orders(blocks).iter().any(|order| self.hold_in(order, state) != fits);
+            self.drawn = blocks.len() > MAX_ORDERED_GROUPS || orders(blocks).iter().any(|order| self.hold_in(order, state) != fits);
         }
         fits
     }

@@ -8,7 +8,7 @@ use super::Group;
 use super::placement::PodGroupAlgorithmResult;
 use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
-use super::turn::Turn;
+use super::turn::GroupTurn;
 
 /// The final status of the pod's group.
 pub(super) struct FinalStatus {
@@ -50,7 +50,7 @@ impl FinalStatuses {
     }
 }
 
-impl Turn<'_, '_> {
+impl GroupTurn<'_, '_> {
     /// Returns the final status of the pod's own group. `answer`: the result of preemption, if it was tried.
     pub(super) fn final_status(&self, outcome: &PodGroupAlgorithmResult, answer: Option<&PodGroupPostFilterResult>) -> FinalStatus {
         let mut statuses = FinalStatuses { statuses: vec![(Status::Success, 0)], leaf: None };

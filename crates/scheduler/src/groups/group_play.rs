@@ -1,4 +1,4 @@
-//! A group's cycle played for a cluster that goes on: what becomes of each of its pods, and which pods have to go.
+//! A group's cycle played for a cluster that continues: what becomes of each of its pods, and which pods have to go.
 //! Source: `submitPodGroupAlgorithmResult` of `schedule_one_podgroup.go` (1.36, 1.37).
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::attempt::GroupAttempt;
 use super::placement::PodGroupAlgorithmResult;
 use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
-use super::turn::Turn;
+use super::turn::GroupTurn;
 use super::{Group, KnownMembers, Mode, members};
 
 /// What the cycle of a pod group does: to all its pods at once, since they are bound together or not at all.
@@ -48,7 +48,7 @@ pub struct PlayedMember {
 }
 
 /// Plays the cycle of a waiting pod's group; `None` where the pod is tried by itself: it has no group, or the release or its gates know none.
-/// `choose` picks one of so many equals. The state is as it was afterwards.
+/// `choose` picks one of this many equals. The state is as it was afterwards.
 pub fn play_group(
     pod: &Arc<PodInfo>,
     state: &mut ClusterState,
@@ -146,7 +146,7 @@ fn played(
     }
     for leaf in root.leaves() {
         for pod in &leaf.queue {
-            let turn = Turn { root, leaf, pod };
+            let turn = GroupTurn { root, leaf, pod };
             let cycle = turn.described(outcome, answer.as_ref(), state);
             group.caveats.extend(cycle.unknown.iter().chain(&cycle.inferred).cloned());
             let judgement = turn.judgement(state, outcome, answer.as_ref(), cycle);

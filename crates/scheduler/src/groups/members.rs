@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-use crate::framework::{Cycle, GroupCaveat, Listed, Profile, WholePod};
+use crate::framework::{Cycle, GroupCaveat, ListedNodes, Profile, WholePod};
 use crate::pod_groups::{GroupId, Hierarchy, placed};
 use crate::volumes::claim_refs;
 
@@ -30,7 +30,7 @@ struct Builder<'a, 's> {
     profile: &'a Profile,
     known: &'a KnownMembers,
     hierarchy: Hierarchy<'s>,
-    listed: Option<Arc<Listed>>,
+    listed: Option<Arc<ListedNodes>>,
 }
 
 impl<'a> Builder<'a, '_> {
@@ -146,8 +146,8 @@ fn mismatch(group: &Group, first: &PodInfo, pod: &PodInfo) -> Option<String> {
 }
 
 /// Returns nodes with pods that have affinity terms, and claims in use, as the cycle begins.
-fn listed(state: &ClusterState) -> Listed {
-    let mut listed = Listed::default();
+fn listed(state: &ClusterState) -> ListedNodes {
+    let mut listed = ListedNodes::default();
     for (node, pod) in state.nodes().flat_map(|node| node.pods.iter().map(move |pod| (node.id, pod))) {
         listed.claims.extend(claim_refs(pod, false).map(|claim| (pod.namespace.clone(), claim.name)));
         listed.any.extend(pod.spec.has_pod_affinity().then_some(node));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, ObjectKey, PodInfo};
-use crate::framework::{GroupScope, Judgement, Listed, PostFilters, Profile};
+use crate::framework::{GroupScope, Judgement, ListedNodes, PostFilters, Profile};
 use crate::pod_groups::GroupId;
 
 mod assignments;
@@ -45,7 +45,7 @@ pub(crate) struct Mode {
 }
 
 /// The mode for preemption's dry runs.
-const PREEMPTION: Mode = Mode { post_filter: PostFilters::Skip, on_copies: true };
+const PREEMPTION_MODE: Mode = Mode { post_filter: PostFilters::Skip, on_copies: true };
 
 /// A pod group or composite group, where this release and these gates have cycles of groups.
 pub(crate) struct Group<'a> {
@@ -68,7 +68,7 @@ pub(crate) struct Group<'a> {
     /// How many of its pods are bound already.
     pub scheduled: usize,
     /// Where affinity terms of other pods are looked up.
-    pub listed: Option<Arc<Listed>>,
+    pub listed: Option<Arc<ListedNodes>>,
     /// What is known of its pods from what became of them.
     pub known: &'a KnownMembers,
 }

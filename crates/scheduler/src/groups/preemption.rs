@@ -16,7 +16,7 @@ use super::status::Status;
 use crate::pod_groups::Hierarchy;
 use crate::preemption::evict::{DisruptionGroups, Reprieved, Unit, missing_nodes, node_not_found, repeated, reprieve};
 
-use super::{Group, PREEMPTION, object_key};
+use super::{Group, PREEMPTION_MODE, object_key};
 
 /// The result of preemption for a group.
 pub(crate) enum PodGroupPostFilterResult {
@@ -33,7 +33,7 @@ pub(crate) enum PodGroupPostFilterResult {
 const NO_VICTIMS: &str = "No preemption victims found for incoming preemptor";
 
 /// Limit of attempts of a group: groups times victims times nodes grow beyond what one explanation may cost.
-const TRIALS: usize = 400_000;
+const MAX_GROUP_TRIALS: usize = 400_000;
 
 impl Group<'_> {
     /// Runs PostFilter for a group that does not fit. `outcome`: the result of its algorithm.
@@ -113,7 +113,7 @@ impl Group<'_> {
             return PodGroupPostFilterResult::Fails { why, drawn: true };
         }
         let cost = (lower.len() + 1).saturating_mul(self.pods().count()).saturating_mul(state.node_count().max(1));
-        if cost > TRIALS {
+        if cost > MAX_GROUP_TRIALS {
             return PodGroupPostFilterResult::NotTried { victims: lower.len(), nodes: state.node_count() };
         }
         let mut state = UndoLog::new(state);
@@ -158,7 +158,7 @@ impl Group<'_> {
     /// `selectVictimsOnDomain`, after all units of lower priority are removed: reprieves each that may stay, first those whose budget would be
     /// violated.
     fn spare(&self, state: &mut ClusterState, lower: Vec<Unit>) -> PodGroupPostFilterResult {
-        let alone = self.run(state, PREEMPTION);
+        let alone = self.run(state, PREEMPTION_MODE);
         match &alone.status {
             Status::Success => {}
             Status::Error(error) => return PodGroupPostFilterResult::Fails { why: error.clone(), drawn: false },
@@ -190,7 +190,7 @@ impl Group<'_> {
                 }
                 fits
             }
-            None => self.run(&mut state, PREEMPTION).status == Status::Success,
+            None => self.run(&mut state, PREEMPTION_MODE).status == Status::Success,
         };
         if fits {
             state.keep();

@@ -10,9 +10,9 @@ use super::attempt::GroupAttempt;
 use super::placement::{Placement, PodGroupAlgorithmResult};
 use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
-use super::turn::Turn;
+use super::turn::GroupTurn;
 
-impl Turn<'_, '_> {
+impl GroupTurn<'_, '_> {
     /// Returns the cycle as it is reported. `answer`: the result of preemption, if it was tried.
     pub(super) fn described(
         &self,

@@ -16,7 +16,7 @@ pub(crate) enum Status {
     Error(String),
 }
 
-pub(super) const UNSCHEDULABLE: &str = "pod group is unschedulable";
+pub(super) const UNSCHEDULABLE_REASON: &str = "pod group is unschedulable";
 
 impl Status {
     /// A rejection with the error that marks it.
@@ -34,7 +34,7 @@ impl Status {
         match self {
             Self::Success => String::new(),
             Self::Rejected { marked, reasons } => {
-                let first = marked.then_some(UNSCHEDULABLE).into_iter();
+                let first = marked.then_some(UNSCHEDULABLE_REASON).into_iter();
                 first.chain(reasons.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
             }
             Self::Error(error) => error.clone(),
@@ -44,7 +44,7 @@ impl Status {
     /// `Status.AsError`, as text.
     pub(crate) fn as_error(&self) -> String {
         match self {
-            Self::Rejected { marked: true, .. } => UNSCHEDULABLE.to_owned(),
+            Self::Rejected { marked: true, .. } => UNSCHEDULABLE_REASON.to_owned(),
             other => other.message(),
         }
     }

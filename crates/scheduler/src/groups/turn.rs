@@ -10,7 +10,7 @@ use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 
 /// A pod's place in the cycle of its group.
-pub(super) struct Turn<'g, 'a> {
+pub(super) struct GroupTurn<'g, 'a> {
     /// The group that is tried as a whole.
     pub root: &'g Group<'a>,
     /// The pod's own group: the root, or one below it.
@@ -19,7 +19,7 @@ pub(super) struct Turn<'g, 'a> {
     pub pod: &'g Arc<PodInfo>,
 }
 
-impl Turn<'_, '_> {
+impl GroupTurn<'_, '_> {
     /// Returns the result of the pod's group, if it was tried, and the pods of other groups that got nodes before.
     pub(super) fn reach<'o>(&self, outcome: &'o PodGroupAlgorithmResult) -> (Option<&'o PodGroupAlgorithmResult>, Vec<&'o PodAttempt>) {
         let (mut group, mut reached, mut before) = (self.root, Some(outcome), Vec::new());

@@ -10,14 +10,14 @@ use super::final_status::FinalStatus;
 use super::placement::PodGroupAlgorithmResult;
 use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
-use super::turn::Turn;
+use super::turn::GroupTurn;
 use super::{GroupEvaluation, KnownMembers, Mode, members};
 
 /// Permit's message for a pod whose group lacks others, as `RunPermitPlugins` completes it.
-const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
+const WAITING_MESSAGE: &str = "waiting for minCount pods from a gang to be scheduled";
 const ASKED_TO_WAIT: &str = "one or more plugins asked to wait and no plugin rejected pod";
 
-/// Evaluates a pod in the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of
+/// Evaluates a pod in the cycle of its group; `None` if there is none: it has no group, this release has no such cycle, or the pod is kept out of
 /// the queue.
 /// `known`: what is known of the pods of the group; `recorded`: the message written for the pod.
 pub(crate) fn evaluate(
@@ -32,7 +32,7 @@ pub(crate) fn evaluate(
     }
     let root = members::group(pod, state, profile, known)?;
     let leaf = root.leaves().into_iter().find(|leaf| pod.spec.pod_group.as_ref() == Some(&leaf.id.name))?;
-    let turn = Turn { root: &root, leaf, pod };
+    let turn = GroupTurn { root: &root, leaf, pod };
     if let Some(why) = &root.aside {
         return Some(turn.kept_aside(state, why));
     }
@@ -52,7 +52,7 @@ pub(crate) fn evaluate(
     Some(turn.evaluation(state, outcome, answer.as_ref(), cycle))
 }
 
-impl Turn<'_, '_> {
+impl GroupTurn<'_, '_> {
     /// Where no placement fits and upstream reports one at random: chooses the one whose message for the pod is the recorded one.
     fn as_recorded(&self, outcome: &mut PodGroupAlgorithmResult, recorded: Option<&str>) {
         let Some(recorded) = recorded else { return };
@@ -83,7 +83,7 @@ impl Turn<'_, '_> {
             Status::Rejected { .. } if *waits => Some(status.message()),
             Status::Rejected { .. } if self.root.newer() => Some(Status::marked(&[&status.message()]).message()),
             Status::Rejected { .. } => {
-                let waits = if member.permitted == Some(false) { vec![WAITS, ASKED_TO_WAIT] } else { vec![""] };
+                let waits = if member.permitted == Some(false) { vec![WAITING_MESSAGE, ASKED_TO_WAIT] } else { vec![""] };
                 Some(Status::marked(&waits).message())
             }
         }
@@ -112,7 +112,7 @@ impl Turn<'_, '_> {
         let member = &tried.members[place];
         let mut judgement = Judgement { message, ..member.judgement.clone() };
         let waits = member.permitted == Some(false) && final_status.after != Status::Success && !final_status.waits;
-        judgement.permit = waits.then_some(WAITS);
+        judgement.permit = waits.then_some(WAITING_MESSAGE);
         judgement.group = Some(Box::new(cycle));
         let own: Vec<_> = tried.members[..place].iter().flat_map(|member| member.brings.clone()).collect();
         let claims = own.iter().filter(|(key, _)| key.kind == WatchedKind::ResourceClaim);

@@ -16,10 +16,16 @@ use crate::release::{PolicyRules, runs_predicates_as_plugins};
 
 /// Every predicate and priority, in no order.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Plugin> {
-    [predicates::PREDICATES, predicates::RENAMED, predicates::POLICY_PREDICATES, priorities::PRIORITIES, priorities::RENAMED]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        predicates::OWN_PREDICATES,
+        predicates::RENAMED_PREDICATES,
+        predicates::POLICY_PREDICATES,
+        priorities::OWN_PRIORITIES,
+        priorities::RENAMED_PRIORITIES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }
 
 /// The names under which 1.17 ran predicates as Filter plugins (`framework/plugins/default_registry.go`); GeneralPredicates became four.

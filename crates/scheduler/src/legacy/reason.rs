@@ -115,12 +115,12 @@ pub(super) fn verdict(reasons: &[Reason], rules: &Rules) -> Verdict {
 
 /// A framework plugin's reason in the words a release has for it.
 pub(super) fn in_words_of(text: Cow<'static, str>, rules: &Rules) -> Cow<'static, str> {
-    let known = RENAMED.iter().find(|reason| rules.reasons_are_short() && reason.row().1 == text);
+    let known = RENAMED_REASONS.iter().find(|reason| rules.reasons_are_short() && reason.row().1 == text);
     known.map_or(text, |reason| reason.text(rules))
 }
 
 /// The reasons that framework plugins give for predicates.
-const RENAMED: [Reason; 5] = [
+const RENAMED_REASONS: [Reason; 5] = [
     Reason::DiskConflict,
     Reason::VolumeZoneConflict,
     Reason::MaxVolumeCountExceeded,

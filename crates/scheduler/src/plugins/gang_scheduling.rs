@@ -48,8 +48,8 @@ Differs from upstream
             return with_hierarchies(cycle, hierarchy);
         }
         match group {
-            Group::Missing(reason) => Some(reason),
-            Group::Known(policy) => {
+            GangPolicy::Missing(reason) => Some(reason),
+            GangPolicy::Known(policy) => {
                 let least = policy.gang.as_ref()?.min_count;
                 let short = others(cycle).count() + 1 < least;
                 short.then(|| TOO_FEW.to_owned())
@@ -59,7 +59,7 @@ Differs from upstream
 
     /// `Permit`, inferred from the pods that are bound.
     fn permit(&self, cycle: &Cycle) -> Option<&'static str> {
-        let Group::Known(policy) = group(cycle)? else { return None };
+        let GangPolicy::Known(policy) = group(cycle)? else { return None };
         let least = policy.gang.as_ref()?.min_count;
         let placed = others(cycle).filter(|pod| pod.node_name.is_some()).count() + 1;
         (placed < least).then_some(cycle.profile.rules.waits_for_gang())
@@ -67,12 +67,12 @@ Differs from upstream
 }
 
 /// The pod's group: its policy, or why it is not known.
-enum Group<'a> {
+enum GangPolicy<'a> {
     Missing(String),
     Known(&'a GroupPolicy),
 }
 
-fn group<'a>(cycle: &'a Cycle<'_>) -> Option<Group<'a>> {
+fn group<'a>(cycle: &'a Cycle<'_>) -> Option<GangPolicy<'a>> {
     let rules = &cycle.profile.rules;
     if !cycle.profile.gates.on(rules.gang_gate()) {
         return None;
@@ -81,17 +81,17 @@ fn group<'a>(cycle: &'a Cycle<'_>) -> Option<Group<'a>> {
     if rules.pods_name_pod_groups() {
         let name = pod.spec.pod_group.as_ref()?;
         return Some(match listers.pod_groups.get(&pod.namespace, name) {
-            Some(group) => Group::Known(&group.spec.scheduling_policy),
-            None => Group::Missing(format!("waiting for pods's pod group \"{name}\" to appear in scheduling queue")),
+            Some(group) => GangPolicy::Known(&group.spec.scheduling_policy),
+            None => GangPolicy::Missing(format!("waiting for pods's pod group \"{name}\" to appear in scheduling queue")),
         });
     }
     let [name, of, _] = pod.spec.workload.as_ref()?;
     let Some(workload) = listers.workloads.get(&pod.namespace, name) else {
-        return Some(Group::Missing(format!("waiting for pods's workload \"{name}\" to appear in scheduling queue")));
+        return Some(GangPolicy::Missing(format!("waiting for pods's workload \"{name}\" to appear in scheduling queue")));
     };
     Some(match workload.spec.pod_groups.iter().find(|group| *group.name == **of) {
-        Some(group) => Group::Known(&group.policy),
-        None => Group::Missing(format!("pod group \"{of}\" doesn't exist for a workload \"{name}\"")),
+        Some(group) => GangPolicy::Known(&group.policy),
+        None => GangPolicy::Missing(format!("pod group \"{of}\" doesn't exist for a workload \"{name}\"")),
     })
 }
 

@@ -7,9 +7,9 @@ use crate::{Cycle, Feasible, Plugin, PreScore};
 /// Upstream: `plugins/imagelocality/image_locality.go`; up to 1.16 ImageLocalityPriority.
 pub(crate) struct ImageLocality;
 
-const MIB: i64 = 1024 * 1024;
-const MIN: i64 = 23 * MIB;
-const MAX_PER_CONTAINER: i64 = 1000 * MIB;
+const MIB_BYTES: i64 = 1024 * 1024;
+const MIN_THRESHOLD_BYTES: i64 = 23 * MIB_BYTES;
+const MAX_PER_CONTAINER: i64 = 1000 * MIB_BYTES;
 
 impl Plugin for ImageLocality {
     fn name(&self) -> &'static str {
@@ -58,8 +58,8 @@ Differs from upstream
         let nodes = cycle.state.node_count() + gone;
         PreScore::plain(move |node| {
             let sum: i64 = images.iter().filter_map(|image| find(node, image)).map(|image| spread(image, nodes)).sum();
-            let clamped = sum.clamp(MIN, highest.max(MIN));
-            if highest <= MIN { 0 } else { max * (clamped - MIN) / (highest - MIN) }
+            let clamped = sum.clamp(MIN_THRESHOLD_BYTES, highest.max(MIN_THRESHOLD_BYTES));
+            if highest <= MIN_THRESHOLD_BYTES { 0 } else { max * (clamped - MIN_THRESHOLD_BYTES) / (highest - MIN_THRESHOLD_BYTES) }
         })
     }
 }
@@ -96,9 +96,9 @@ fn spread(image: &ImageState, nodes: usize) -> i64 {
 
 fn bucket(sum: i64, max: i64) -> i64 {
     match sum {
-        ..MIN => 0,
+        ..MIN_THRESHOLD_BYTES => 0,
         MAX_PER_CONTAINER.. => max,
-        _ => max * (sum - MIN) / (MAX_PER_CONTAINER - MIN) + 1,
+        _ => max * (sum - MIN_THRESHOLD_BYTES) / (MAX_PER_CONTAINER - MIN_THRESHOLD_BYTES) + 1,
     }
 }
 

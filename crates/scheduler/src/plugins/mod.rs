@@ -1,4 +1,4 @@
-//! One file per upstream plugin; `PLUGINS` lists them all.
+//! One file per upstream plugin; `FRAMEWORK_PLUGINS` lists them all.
 
 mod balanced_allocation;
 mod default_binder;
@@ -35,14 +35,14 @@ mod workload_selector;
 pub(crate) use inter_pod_affinity::{others_term_matches, own_term_matches};
 pub(crate) use node_affinity::{named_nodes, required_matches};
 pub(crate) use node_resources::offered_and_taken;
-pub(crate) use node_unschedulable::CORDON;
+pub(crate) use node_unschedulable::CORDON_TAINT;
 pub(crate) use placements::{placement_fill, placement_pods};
 pub(crate) use taint_toleration::{tolerates, untolerated};
 
 use super::Plugin;
 
 /// The rules of the framework, 1.17 to the newest.
-pub(crate) static PLUGINS: &[&dyn Plugin] = &[
+pub(crate) static FRAMEWORK_PLUGINS: &[&dyn Plugin] = &[
     &node_unschedulable::NodeUnschedulable,
     &node_name::NodeName,
     &taint_toleration::TaintToleration,
@@ -81,5 +81,5 @@ pub(crate) static PLUGINS: &[&dyn Plugin] = &[
 
 /// Returns the rule of that name, which the table above has.
 pub(crate) fn rule(name: &str) -> &'static dyn Plugin {
-    PLUGINS.iter().copied().find(|plugin| plugin.name() == name).unwrap_or(&pending::Pending)
+    FRAMEWORK_PLUGINS.iter().copied().find(|plugin| plugin.name() == name).unwrap_or(&pending::Pending)
 }

@@ -9,7 +9,7 @@ use crate::{Cycle, Plugin, PreFilter, Verdict};
 /// Upstream: `plugins/nodeports/node_ports.go`; up to 1.16 the predicate PodFitsHostPorts.
 pub(crate) struct NodePorts;
 
-const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
+const PORTS_REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
 impl Plugin for NodePorts {
     fn name(&self) -> &'static str {
@@ -39,7 +39,7 @@ Differs from upstream
         }
         PreFilter::Filter(Box::new(move |node| {
             let taken = node.used_ports(sidecars).any(|(used, _)| wanted.iter().any(|wanted| conflicts(wanted, used)));
-            if taken { Verdict::unschedulable(REASON) } else { Verdict::Pass }
+            if taken { Verdict::unschedulable(PORTS_REASON) } else { Verdict::Pass }
         }))
     }
 

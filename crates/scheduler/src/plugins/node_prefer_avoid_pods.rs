@@ -8,7 +8,7 @@ use crate::{Cycle, Feasible, Plugin, PreScore};
 /// Upstream: `plugins/nodepreferavoidpods/node_prefer_avoid_pods.go`; up to 1.16 NodePreferAvoidPodsPriority.
 pub(super) struct NodePreferAvoidPods;
 
-const ANNOTATION: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
+const AVOID_PODS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
 
 impl Plugin for NodePreferAvoidPods {
     fn name(&self) -> &'static str {
@@ -45,7 +45,9 @@ Differs from upstream
 
 /// Whether the node's annotation lists the controller.
 pub(super) fn avoids(node: &NodeInfo, kind: &str, uid: &str) -> bool {
-    let Some(list) = node.annotations.get(ANNOTATION).and_then(|text| serde_json::from_str::<Value>(text).ok()) else { return false };
+    let Some(list) = node.annotations.get(AVOID_PODS_ANNOTATION).and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+        return false;
+    };
     let entries = list["preferAvoidPods"].as_array().into_iter().flatten();
     entries.map(|entry| &entry["podSignature"]["podController"]).any(|controller| controller["kind"] == *kind && controller["uid"] == *uid)
 }

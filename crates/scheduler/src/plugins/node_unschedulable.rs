@@ -12,7 +12,7 @@ use super::tolerates;
 pub(super) struct NodeUnschedulable;
 
 /// The taint that a cordon counts as.
-pub(crate) static CORDON: LazyLock<Taint> =
+pub(crate) static CORDON_TAINT: LazyLock<Taint> =
     LazyLock::new(|| Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() });
 
 impl Plugin for NodeUnschedulable {
@@ -36,7 +36,7 @@ Differs from upstream
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let comparisons = cycle.profile.rules.taint_comparisons;
-        let tolerated = cycle.pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON, comparisons));
+        let tolerated = cycle.pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON_TAINT, comparisons));
         PreFilter::Filter(Box::new(move |node| {
             if node.unschedulable && !tolerated { Verdict::unresolvable("node(s) were unschedulable") } else { Verdict::Pass }
         }))

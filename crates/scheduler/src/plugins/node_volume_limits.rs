@@ -16,7 +16,7 @@ use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 /// The rule.
 pub(crate) struct NodeVolumeLimits;
 
-const EXCEEDED: &str = "node(s) exceed max volume count";
+const EXCEEDED_REASON: &str = "node(s) exceed max volume count";
 
 /// Volumes by driver and handle, each with its driver.
 type Volumes = BTreeMap<(String, String), String>;
@@ -72,7 +72,9 @@ Differs from upstream
             }
             match counts(node, csi_node, wanted, cycle, &attachments) {
                 Err(problem) => problem,
-                Ok(counts) if counts.iter().any(|count| count.attached + count.wanted > count.limit) => Verdict::unschedulable(EXCEEDED),
+                Ok(counts) if counts.iter().any(|count| count.attached + count.wanted > count.limit) => {
+                    Verdict::unschedulable(EXCEEDED_REASON)
+                }
                 Ok(_) => Verdict::Pass,
             }
         }))

@@ -71,7 +71,7 @@ pub(crate) static CINDER_LIMITS: NonCsiLimits = NonCsiLimits {
     default_limit: 256,
 };
 
-const EXCEEDED: &str = "node(s) exceed max volume count";
+const EXCEEDED_REASON: &str = "node(s) exceed max volume count";
 
 impl Plugin for NonCsiLimits {
     fn name(&self) -> &'static str {
@@ -110,7 +110,7 @@ impl Plugin for NonCsiLimits {
                 }
             }
             if i64::try_from(disks.len()).unwrap_or(i64::MAX) > rule.limit(node, cycle) {
-                Verdict::unschedulable(EXCEEDED)
+                Verdict::unschedulable(EXCEEDED_REASON)
             } else {
                 Verdict::Pass
             }

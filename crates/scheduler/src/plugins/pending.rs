@@ -5,7 +5,7 @@ use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Verdict};
 /// A plugin without a rule.
 pub(crate) struct Pending;
 
-const MISSING: &str = "ketcd has no rule for this plugin";
+const MISSING_RULE_REASON: &str = "ketcd has no rule for this plugin";
 
 impl Plugin for Pending {
     fn name(&self) -> &'static str {
@@ -17,10 +17,10 @@ impl Plugin for Pending {
     }
 
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        PreFilter::Filter(Box::new(|_| Verdict::Unknown { missing: MISSING.into() }))
+        PreFilter::Filter(Box::new(|_| Verdict::Unknown { missing: MISSING_RULE_REASON.into() }))
     }
 
     fn score<'a>(&self, _cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        PreScore::Unknown(MISSING.into())
+        PreScore::Unknown(MISSING_RULE_REASON.into())
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct SelectorSpread {
     pub(super) name: &'static str,
 }
 
-const DOC: &str = "The pods of a Service or a set are spread over hosts and zones.
+const PLUGIN_DOC: &str = "The pods of a Service or a set are spread over hosts and zones.
 
 Checks
   Score: pods of the namespace on the node that the pod's Services and sets select, the fewer the better; where nodes have zones,
@@ -37,7 +37,7 @@ impl Plugin for SelectorSpread {
     }
 
     fn doc(&self) -> &'static str {
-        DOC
+        PLUGIN_DOC
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {

@@ -5,12 +5,12 @@
 use serde_json::Value;
 
 use crate::Cycle;
-use crate::cluster::NodeSelectorTerm;
+use crate::cluster::NodeTerm;
 use crate::release::{Rules, UnparsedTerms};
 use crate::validation::{label_name, node_selector_faults};
 
 /// The error that a pod's preferred terms end the scoring of `nodes` nodes with.
-pub(super) fn error(cycle: &Cycle, terms: &[(i32, NodeSelectorTerm)], nodes: usize) -> Option<String> {
+pub(super) fn error(cycle: &Cycle, terms: &[(i32, NodeTerm)], nodes: usize) -> Option<String> {
     let rules = &cycle.profile.rules;
     let weighted = terms.iter().enumerate().filter(|(_, (weight, _))| *weight != 0);
     let mut unparsed = weighted.filter_map(|(at, (_, term))| Some((at, term.unparsed.as_deref()?)));

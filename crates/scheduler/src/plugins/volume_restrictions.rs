@@ -71,7 +71,7 @@ Differs from upstream
         }))
     }
 
-    /// Since 1.27 it looks for conflicting disks, which needs no state, and then fails, if it goes on to claims at all.
+    /// Since 1.27 it looks for conflicting disks, which needs no state, and then fails, if it continues to claims at all.
     fn without_prefilter(&self, _rules: &Rules) -> WithoutState {
         WithoutState::Computes
     }

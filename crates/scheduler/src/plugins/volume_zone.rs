@@ -11,9 +11,9 @@ use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 /// The rule.
 pub(crate) struct VolumeZone;
 
-const CONFLICT: &str = "node(s) had no available volume zone";
+const CONFLICT_REASON: &str = "node(s) had no available volume zone";
 const BETA_KEYS: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"];
-const KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+const ZONE_KEYS: [&str; 4] = [BETA_KEYS[0], BETA_KEYS[1], "topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 /// A zone or region label of a volume and the values it allows.
 pub(crate) struct Topology {
@@ -64,7 +64,7 @@ Differs from upstream
             }
             // Volumes are looked at in turn: one before the problem may be in the wrong zone.
             if !topologies.iter().all(|topology| topology.allows(node, rules)) {
-                return Verdict::unresolvable(CONFLICT);
+                return Verdict::unresolvable(CONFLICT_REASON);
             }
             match &problem {
                 None => Verdict::Pass,
@@ -112,7 +112,7 @@ Differs from upstream
 
 /// The node labels a release knows.
 pub(crate) fn keys(rules: &Rules) -> &'static [&'static str] {
-    if rules.volumes_have_stable_zone_labels() { &KEYS } else { &BETA_KEYS }
+    if rules.volumes_have_stable_zone_labels() { &ZONE_KEYS } else { &BETA_KEYS }
 }
 
 impl Topology {
@@ -123,7 +123,7 @@ impl Topology {
     /// The node's value for the label.
     pub(crate) fn value<'n>(&self, node: &'n Candidate, rules: &Rules) -> Option<&'n str> {
         let stable = BETA_KEYS.iter().position(|key| *key == self.key).filter(|_| rules.stable_zone_label_replaces_beta());
-        node.labels.get(self.key).or_else(|| node.labels.get(KEYS[stable? + BETA_KEYS.len()]))
+        node.labels.get(self.key).or_else(|| node.labels.get(ZONE_KEYS[stable? + BETA_KEYS.len()]))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Cycle;
 use crate::cluster::{Lister, Owner, Requirement, Selector};
 
-/// The selector of a pod's Services and its controller (up to 1.21: of every set that selects it), all requirements together; empty where there is none.
+/// The selector of a pod's Services and its controller (up to 1.21: of every set that selects it), all requirements together; empty if there is none.
 /// Upstream: `plugins/helper/spread.go` DefaultSelector.
 pub(super) fn workload_selector(cycle: &Cycle) -> Selector {
     let mut merged = Selector::default();

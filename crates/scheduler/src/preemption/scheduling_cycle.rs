@@ -51,7 +51,7 @@ mod tests {
     use crate::framework::{Cycle, Judgement};
     use crate::{Gates, Release, Rules, Scheduler, VersionEvidence, VersionFrom};
 
-    /// A pod on so many equal nodes, evaluated in both ways, and all nodes that fit scored afterwards.
+    /// A pod on this many equal nodes, evaluated in both ways, and all nodes that fit scored afterwards.
     fn evaluated(nodes: usize) -> (Judgement, Judgement, Option<Vec<i64>>) {
         let scheduler = Scheduler::with_defaults(VersionFrom { release: Release(36), patch: None, evidence: VersionEvidence::Given });
         let mut state = ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests);

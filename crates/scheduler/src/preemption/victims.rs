@@ -38,7 +38,7 @@ pub struct PreemptionCandidate {
     pub picked: bool,
     /// Whether a victim is as important as a pod that stays, or that violates no budget: the order in the scheduler's cache decides.
     pub tied: bool,
-    /// Whether the victims, or the node's rank, depend on the order of a Go map: of the disruption budgets, or of the pods of one group.
+    /// Whether the victims, or the node's rank, depend on the order of a Go map: that of the disruption budgets, or of the pods in one group.
     pub drawn: bool,
 }
 

@@ -1,7 +1,9 @@
 //! A scheduler's profile: its release, the plugins it runs in order and with their weights, and their arguments.
 
 use crate::framework::{FilterEntry, FilterMode, GangPoints, Profile, ScoreEntry};
-use crate::release::{Arguments, FILTERS, Gates, PREFILTERS, Rules, SCORES, added_scores, applied_release, row, takes_part};
+use crate::release::{
+    Arguments, DEFAULT_FILTERS, DEFAULT_SCORES, Gates, PREFILTER_ORDER, Rules, added_scores, applied_release, row, takes_part,
+};
 use crate::{Release, legacy, registry};
 
 pub(crate) mod scheduler;
@@ -18,12 +20,12 @@ impl Profile {
         let release = applied_release(release);
         let rules = Rules::new(release, &gates);
         let enabled = |name: &str| takes_part(name, release, &gates);
-        let filters = row(FILTERS, release)
+        let filters = row(DEFAULT_FILTERS, release)
             .iter()
             .filter(|name| enabled(name))
             .map(|name| FilterEntry { name, plugin: registry::named(legacy::predicate_behind(name, release).unwrap_or(name)) })
             .collect();
-        let scores = row(SCORES, release)
+        let scores = row(DEFAULT_SCORES, release)
             .iter()
             .filter(|(name, _)| enabled(name))
             .chain(added_scores(release, &gates))
@@ -33,7 +35,7 @@ impl Profile {
             scheduler_name: "default-scheduler".to_owned(),
             release,
             filters,
-            prefilter_order: row(PREFILTERS, release).to_vec(),
+            prefilter_order: row(PREFILTER_ORDER, release).to_vec(),
             prefilters_only: Vec::new(),
             without_prefilter: Vec::new(),
             without_prescore: Vec::new(),

@@ -7,7 +7,7 @@ use crate::Profile;
 use crate::cluster::{ClusterState, Node, NodeInfo, PodInfo, WatchedKind, host_ports};
 use crate::framework::Cycle;
 use crate::plugins::pod_topology_spread::hard_constraints;
-use crate::plugins::{CORDON, node_resources_fit, others_term_matches, own_term_matches, required_matches, tolerates, untolerated};
+use crate::plugins::{CORDON_TAINT, node_resources_fit, others_term_matches, own_term_matches, required_matches, tolerates, untolerated};
 use crate::pod_groups::{GroupId, Hierarchy};
 
 use super::{ClusterEvent, Pod, asks_plugins};
@@ -53,7 +53,7 @@ fn suits(plugin: &str, node: &Node, cycle: &Cycle<'_>) -> bool {
     let (spec, rules) = (&cycle.pod.spec, &cycle.profile.rules);
     match plugin {
         "NodeUnschedulable" => {
-            !node.unschedulable || spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON, rules.taint_comparisons))
+            !node.unschedulable || spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON_TAINT, rules.taint_comparisons))
         }
         "TaintToleration" => untolerated(&node.taints, &spec.tolerations, rules.taint_comparisons).is_none(),
         "NodeAffinity" => required_matches(spec, node, rules.match_fields),

@@ -26,7 +26,7 @@ const FLUSH_INTERVAL: i64 = 30 * 1_000;
 
 /// Where a waiting pod is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum QueuePlace {
     /// In activeQ.
     Active,
     /// In backoffQ.
@@ -47,7 +47,7 @@ struct Waiting {
     refusals: u32,
     /// The plugins that refused it.
     rejected_by: BTreeSet<&'static str>,
-    place: Place,
+    place: QueuePlace,
 }
 
 impl Waiting {
@@ -74,15 +74,15 @@ impl SchedulingQueue {
 
     /// Adds a pod that was never tried.
     pub fn add(&mut self, pod: &PodInfo, now: i64) {
-        self.insert(pod, (now, 0), BTreeSet::new(), Place::Active);
+        self.insert(pod, (now, 0), BTreeSet::new(), QueuePlace::Active);
     }
 
     /// Adds a pod that was refused so often, last at that time, by the plugins of that judgement.
     pub fn add_refused(&mut self, pod: &PodInfo, (last, refusals): (i64, u32), judgement: &Judgement) {
-        self.insert(pod, (last, refusals), rejected_by(judgement), Place::Unschedulable);
+        self.insert(pod, (last, refusals), rejected_by(judgement), QueuePlace::Unschedulable);
     }
 
-    fn insert(&mut self, pod: &PodInfo, (since, refusals): (i64, u32), rejected_by: BTreeSet<&'static str>, place: Place) {
+    fn insert(&mut self, pod: &PodInfo, (since, refusals): (i64, u32), rejected_by: BTreeSet<&'static str>, place: QueuePlace) {
         self.orders += 1;
         let waiting = Waiting { priority: pod.spec.priority, since, order: self.orders, refusals, rejected_by, place };
         self.pods.insert(pod.key(), waiting);
@@ -96,63 +96,64 @@ impl SchedulingQueue {
     /// Records that the pod popped last was refused (`AddUnschedulableIfNotPresent`).
     pub fn refuse(&mut self, pod: &PodInfo, now: i64, judgement: &Judgement) {
         let refusals = self.pods.get(&pod.key()).map_or(0, |waiting| waiting.refusals) + 1;
-        self.insert(pod, (now, refusals), rejected_by(judgement), Place::Unschedulable);
+        self.insert(pod, (now, refusals), rejected_by(judgement), QueuePlace::Unschedulable);
     }
 
     /// Records that a plugin keeps a pod out of activeQ (PreEnqueue): it was not tried.
     pub fn keep_out(&mut self, pod: &PodInfo, now: i64, plugin: &'static str) {
         let refusals = self.pods.get(&pod.key()).map_or(0, |waiting| waiting.refusals);
-        self.insert(pod, (now, refusals), BTreeSet::from([plugin]), Place::Unschedulable);
+        self.insert(pod, (now, refusals), BTreeSet::from([plugin]), QueuePlace::Unschedulable);
     }
 
     /// Lets a refused pod try again at once (`Activate`; `AddAttemptedPodGroupIfNeeded` of 1.37 where the pod's group was scheduled without it).
     pub fn activate(&mut self, pod: &PodKey) {
         if let Some(waiting) = self.pods.get_mut(pod) {
-            waiting.place = Place::Active;
+            waiting.place = QueuePlace::Active;
         }
     }
 
     /// Returns the next pod to try: of activeQ the one of the highest priority that waits longest (`PrioritySort`); where that is empty and the
     /// release does so, the one of backoffQ whose time ends first. It stays in the queue until it is refused or removed.
     pub fn next(&mut self, now: i64) -> Option<PodKey> {
-        for waiting in self.pods.values_mut().filter(|waiting| waiting.place == Place::Backoff && waiting.backoff_ends() <= now) {
-            waiting.place = Place::Active;
+        for waiting in self.pods.values_mut().filter(|waiting| waiting.place == QueuePlace::Backoff && waiting.backoff_ends() <= now) {
+            waiting.place = QueuePlace::Active;
         }
-        let of = |place: Place| self.pods.iter().filter(move |(_, waiting)| waiting.place == place);
-        let active = of(Place::Active).min_by_key(|(_, waiting)| (std::cmp::Reverse(waiting.priority), waiting.since, waiting.order));
-        let backing_off = || of(Place::Backoff).min_by_key(|(_, waiting)| (waiting.backoff_ends(), waiting.order));
+        let of = |place: QueuePlace| self.pods.iter().filter(move |(_, waiting)| waiting.place == place);
+        let active = of(QueuePlace::Active).min_by_key(|(_, waiting)| (std::cmp::Reverse(waiting.priority), waiting.since, waiting.order));
+        let backing_off = || of(QueuePlace::Backoff).min_by_key(|(_, waiting)| (waiting.backoff_ends(), waiting.order));
         let next = active.or_else(|| self.pops_backoff.then(backing_off).flatten());
         next.map(|(key, _)| key.clone())
     }
 
     /// When the next pod leaves backoffQ.
     pub fn next_backoff(&self) -> Option<i64> {
-        self.pods.values().filter(|waiting| waiting.place == Place::Backoff).map(Waiting::backoff_ends).min()
+        self.pods.values().filter(|waiting| waiting.place == QueuePlace::Backoff).map(Waiting::backoff_ends).min()
     }
 
     /// When the next refused pod is tried without an event. Upstream looks every 30 seconds since it started, which is not known: here every whole half
     /// minute.
     pub fn next_flush(&self) -> Option<i64> {
-        let refused = self.pods.values().filter(|waiting| waiting.place == Place::Unschedulable);
+        let refused = self.pods.values().filter(|waiting| waiting.place == QueuePlace::Unschedulable);
         let since = refused.map(|waiting| waiting.since).min()?;
         Some((since + LONGEST_WAIT).div_euclid(FLUSH_INTERVAL).saturating_add(1).saturating_mul(FLUSH_INTERVAL))
     }
 
     /// Lets the pods try again that were refused more than five minutes ago (`flushUnschedulablePodsLeftover`).
     pub fn flush(&mut self, now: i64) {
-        for waiting in self.pods.values_mut().filter(|waiting| waiting.place == Place::Unschedulable && now - waiting.since > LONGEST_WAIT)
+        for waiting in
+            self.pods.values_mut().filter(|waiting| waiting.place == QueuePlace::Unschedulable && now - waiting.since > LONGEST_WAIT)
         {
-            waiting.place = if waiting.backoff_ends() > now { Place::Backoff } else { Place::Active };
+            waiting.place = if waiting.backoff_ends() > now { QueuePlace::Backoff } else { QueuePlace::Active };
         }
     }
 
     /// Lets the refused pods try again that an event may help (`MoveAllToActiveOrBackoffQueue`); they are looked up in the state after it.
     pub fn moved(&mut self, event: &ClusterEvent<'_>, state: &ClusterState, scheduler: &Scheduler, now: i64) {
-        for (key, waiting) in self.pods.iter_mut().filter(|(_, waiting)| waiting.place == Place::Unschedulable) {
+        for (key, waiting) in self.pods.iter_mut().filter(|(_, waiting)| waiting.place == QueuePlace::Unschedulable) {
             let Some(pod) = state.pod(&key.0, &key.1) else { continue };
             let profile = scheduler.profile_for(pod).0;
             if waiting.rejected_by.is_empty() || waiting.rejected_by.iter().any(|plugin| may_help(plugin, event, pod, state, profile)) {
-                waiting.place = if waiting.backoff_ends() > now { Place::Backoff } else { Place::Active };
+                waiting.place = if waiting.backoff_ends() > now { QueuePlace::Backoff } else { QueuePlace::Active };
             }
         }
     }

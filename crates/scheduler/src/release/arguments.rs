@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeAffinity, SpreadConstraint};
+use crate::cluster::{NodeAffinityTerms, SpreadConstraint};
 
 /// How NodeResourcesFit (before 1.22 separate plugins) scores a node's utilization.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// InterPodAffinity: whether preferred terms of existing pods are ignored where the pod has none.
     pub ignore_preferred_terms_of_existing_pods: bool,
     /// NodeAffinity: `addedAffinity` of every pod.
-    pub added_affinity: Option<NodeAffinity>,
+    pub added_affinity: Option<NodeAffinityTerms>,
     /// PodTopologySpread: constraints for pods without.
     pub spread_defaults: PodTopologySpreadDefaults,
     /// DefaultPreemption (since 1.20): how many candidates it keeps at least, in percent of the nodes it tries and as a number.

@@ -10,7 +10,7 @@ pub(crate) type Row<T> = (RangeInclusive<u16>, &'static [T], &'static str);
 
 /// Filters by release, in the order they run; 1.9 has no order (the names are sorted here).
 #[rustfmt::skip]
-pub(crate) const FILTERS: &[Row<&str>] = &[
+pub(crate) const DEFAULT_FILTERS: &[Row<&str>] = &[
     (
         9..=9,
         &[
@@ -80,7 +80,7 @@ pub(crate) const FILTERS: &[Row<&str>] = &[
 ];
 
 /// The order of PreFilter where it differs from that of the filters.
-pub(crate) const PREFILTERS: &[Row<&str>] = &[
+pub(crate) const PREFILTER_ORDER: &[Row<&str>] = &[
     (18..=18, &["NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"], "algorithmprovider/registry.go"),
     (
         19..=22,
@@ -91,7 +91,7 @@ pub(crate) const PREFILTERS: &[Row<&str>] = &[
 
 /// Scores by release, in the order they run, with weights. Priorities run by name; 1.17's plugins in the order of the priorities they were.
 #[rustfmt::skip]
-pub(crate) const SCORES: &[Row<(&str, i64)>] = &[
+pub(crate) const DEFAULT_SCORES: &[Row<(&str, i64)>] = &[
     (
         9..=16,
         &[
@@ -173,7 +173,7 @@ const fn only(plugin: &'static str, minors: RangeInclusive<u16>, gate: &'static 
 }
 
 /// Plugins that are enabled only while a gate is on or off, or in some of their row's releases; sources as for the rows.
-const CONDITIONS: &[EnablingCondition] = &[
+const ENABLING_CONDITIONS: &[EnablingCondition] = &[
     only("CheckNodeCondition", 9..=16, "TaintNodesByCondition", false),
     only("CheckNodeMemoryPressure", 9..=10, "", true),
     only("CheckNodeDiskPressure", 9..=10, "", true),
@@ -196,7 +196,7 @@ const CONDITIONS: &[EnablingCondition] = &[
 
 /// Whether a plugin of a row is enabled in a release under its gates: where it has conditions, one of them must hold.
 pub(crate) fn takes_part(plugin: &str, release: Release, gates: &Gates) -> bool {
-    let mut conditions = CONDITIONS.iter().filter(|condition| condition.plugin == plugin).peekable();
+    let mut conditions = ENABLING_CONDITIONS.iter().filter(|condition| condition.plugin == plugin).peekable();
     conditions.peek().is_none()
         || conditions.any(|condition| {
             condition.minors.contains(&release.0) && (condition.gate.is_empty() || gates.on(condition.gate) == condition.on)
@@ -208,12 +208,12 @@ type Added = (RangeInclusive<u16>, &'static str, bool, (&'static str, i64));
 
 /// `algorithmprovider/registry.go`, `v1beta2/default_plugins.go`: volumes, which the rows since 1.23 have; what spread pods before constraints
 /// did, which the row of 1.19 has.
-const ADDED: &[Added] =
+const ADDED_PLUGINS: &[Added] =
     &[(21..=22, "VolumeCapacityPriority", true, ("VolumeBinding", 1)), (20..=23, "DefaultPodTopologySpread", false, ("SelectorSpread", 1))];
 
 /// The scores that gates append to those of the row.
 pub(crate) fn added_scores(release: Release, gates: &Gates) -> impl Iterator<Item = &'static (&'static str, i64)> {
-    let added = ADDED.iter().filter(move |(minors, gate, on, _)| minors.contains(&release.0) && gates.on(gate) == *on);
+    let added = ADDED_PLUGINS.iter().filter(move |(minors, gate, on, _)| minors.contains(&release.0) && gates.on(gate) == *on);
     added.map(|(.., score)| score)
 }
 
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn each_release_has_one_row_in_each_table() {
         for minor in OLDEST_SCHEDULER.0..=NEWEST_SCHEDULER.0 {
-            assert_eq!(FILTERS.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "filters of 1.{minor}");
-            assert_eq!(SCORES.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "scores of 1.{minor}");
+            assert_eq!(DEFAULT_FILTERS.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "filters of 1.{minor}");
+            assert_eq!(DEFAULT_SCORES.iter().filter(|(minors, ..)| minors.contains(&minor)).count(), 1, "scores of 1.{minor}");
         }
     }
 }

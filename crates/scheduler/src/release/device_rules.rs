@@ -192,7 +192,7 @@ impl DeviceRules {
         self.minor <= 35
     }
 
-    /// Whether a request for all devices is rejected where there are none (since 1.33).
+    /// Whether a request for all devices is rejected if there are none (since 1.33).
     pub(crate) fn all_needs_a_device(&self) -> bool {
         self.minor >= 33
     }

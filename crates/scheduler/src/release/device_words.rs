@@ -7,12 +7,12 @@ impl DeviceRules {
     /// The error of a failing selector (`k8s.io/dynamic-resource-allocation/cel`): since 1.37 with the device, and advice about missing keys
     /// (EnhanceRuntimeError).
     pub(crate) fn selector_error(&self, whose: &str, at: usize, (driver, pool, name): (&str, &str, &str), error: &str) -> String {
-        const ADVICE: &str =
+        const SELECTOR_ADVICE: &str =
             ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
         if self.minor <= 36 {
             return format!("{whose}: selector #{at}: CEL runtime error: {error}");
         }
-        let advice = if error.contains("no such key:") { ADVICE } else { "" };
+        let advice = if error.contains("no such key:") { SELECTOR_ADVICE } else { "" };
         format!("{whose}: selector #{at} on device {driver}/{pool}/{name}: CEL runtime error: {error}{advice}")
     }
 

@@ -57,7 +57,7 @@ impl Point {
 }
 
 /// In-tree plugins, with the points they extend and the releases in which they do.
-const EXTENDS: &[(&str, &[(Point, Span)])] = &[
+const PLUGIN_POINTS: &[(&str, &[(Point, Span)])] = &[
     ("SchedulingGates", &[(Point::PreEnqueue, since(26))]),
     ("PrioritySort", &[(Point::QueueSort, since(18))]),
     ("NodeUnschedulable", &[(Point::PreFilter, since(37)), (Point::Filter, since(18))]),
@@ -155,5 +155,5 @@ pub(crate) fn extends(name: &str, point: Point, release: Release) -> bool {
 }
 
 fn extends_of(name: &str) -> &'static [(Point, Span)] {
-    EXTENDS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, points)| points)
+    PLUGIN_POINTS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, points)| points)
 }

@@ -7,7 +7,7 @@ use crate::Gates;
 type Life = (&'static str, u16, u16, Option<(u16, u16)>);
 
 #[rustfmt::skip]
-const LIVES: &[Life] = &[
+const GATE_LIVES: &[Life] = &[
     ("TaintBasedEvictions", 18, 19, Some((18, 19))),
     ("AttachVolumeLimit", 18, 20, Some((18, 20))),
     ("LocalStorageCapacityIsolation", 18, 26, Some((25, 26))),
@@ -84,7 +84,7 @@ const LIVES: &[Life] = &[
 /// The errors of kube-scheduler for the gates that the user set; gates that do not affect scheduling are not known here.
 pub fn refusals(gates: &Gates) -> Vec<String> {
     let minor = gates.release().0;
-    let known = gates.given().filter_map(|(name, on)| Some((LIVES.iter().find(|life| life.0 == name)?, on)));
+    let known = gates.given().filter_map(|(name, on)| Some((GATE_LIVES.iter().find(|life| life.0 == name)?, on)));
     let refused = |((name, first, last, locked), on): (&Life, bool)| {
         if !(*first..=*last).contains(&minor) {
             return Some(format!("unrecognized feature gate: {name}"));

@@ -20,7 +20,7 @@ macro_rules! gates {
     (@ off) => { false };
 }
 
-const GATES: &[Gate] = gates! {
+const KNOWN_GATES: &[Gate] = gates! {
     PodPriority: 8 off, 11 on;
     TaintNodesByCondition: 8 off, 12 on;
     TaintBasedEvictions: 6 off, 13 on;
@@ -127,8 +127,8 @@ impl Gates {
         self.patch.unwrap_or(u16::MAX)
     }
 
-    /// Sets gates from the text of `--feature-gates`: `A=true,B=false`; `AllAlpha` and `AllBeta` are refused, as the gates they stand for are not
-    /// known here.
+    /// Sets gates from the text of `--feature-gates`: `A=true,B=false`; `AllAlpha` and `AllBeta` are refused, as this crate does not know which gates
+    /// they mean.
     pub fn parse(mut self, text: &str) -> Result<Self, String> {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) =
@@ -168,7 +168,7 @@ impl Gates {
         if let Some(on) = self.set.get(name) {
             return *on;
         }
-        let gate = GATES.iter().find(|gate| gate.name == name);
+        let gate = KNOWN_GATES.iter().find(|gate| gate.name == name);
         debug_assert!(gate.is_some(), "{name} is in no table");
         let defaults = gate.map_or(&[][..], |gate| gate.defaults);
         defaults.iter().rev().find(|(minor, _)| *minor <= self.release.0).is_some_and(|(_, on)| *on)
@@ -176,13 +176,13 @@ impl Gates {
 
     /// The gates the user set that no rule known here reads.
     pub fn without_effect(&self) -> impl Iterator<Item = &str> {
-        self.set.keys().map(String::as_str).filter(|name| GATES.iter().all(|gate| gate.name != *name))
+        self.set.keys().map(String::as_str).filter(|name| KNOWN_GATES.iter().all(|gate| gate.name != *name))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GATES, Gates, Release};
+    use super::{Gates, KNOWN_GATES, Release};
 
     #[test]
     fn defaults_follow_the_release() {
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn each_gate_has_one_row_with_ascending_releases() {
-        for (row, gate) in GATES.iter().enumerate() {
-            assert!(GATES[row + 1..].iter().all(|other| other.name != gate.name), "{} twice", gate.name);
+        for (row, gate) in KNOWN_GATES.iter().enumerate() {
+            assert!(KNOWN_GATES[row + 1..].iter().all(|other| other.name != gate.name), "{} twice", gate.name);
             assert!(gate.defaults.windows(2).all(|pair| pair[0].0 < pair[1].0), "{}", gate.name);
         }
     }

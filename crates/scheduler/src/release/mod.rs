@@ -32,7 +32,7 @@ pub(crate) use affinity_rules::{SiblingRule, UnparsedAffinity, UnparsedTerms};
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
 pub(crate) use config_rules::ConfigRules;
 pub(crate) use cycle_rules::{Listing, Sampling};
-pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row, takes_part};
+pub(crate) use default_plugins::{DEFAULT_FILTERS, DEFAULT_SCORES, PREFILTER_ORDER, added_scores, row, takes_part};
 pub(crate) use device_rules::DeviceRules;
 pub(crate) use extension_points::{Point, extends, is_in_tree, was_in_tree};
 pub(crate) use formulas::{

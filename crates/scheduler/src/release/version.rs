@@ -121,7 +121,7 @@ fn kubelets(state: &ClusterState) -> Option<VersionFrom> {
 }
 
 /// Messages that only some releases write, with the newest release that does.
-const WORDS: &[(&str, Release)] = &[
+const RELEASE_MESSAGES: &[(&str, Release)] = &[
     ("had untolerated taint(s)", Release(37)),
     ("found a potential placement for pod on node", Release(37)),
     ("no new claims to deallocate", Release(36)),
@@ -132,7 +132,7 @@ const WORDS: &[(&str, Release)] = &[
 
 fn recorded(state: &ClusterState) -> Option<VersionFrom> {
     let messages: Vec<_> = state.pods().filter_map(|pod| pod.scheduled.as_ref()).filter(|condition| !condition.status).collect();
-    let (words, release) = WORDS.iter().find(|(words, _)| messages.iter().any(|condition| condition.message.contains(words)))?;
+    let (words, release) = RELEASE_MESSAGES.iter().find(|(words, _)| messages.iter().any(|condition| condition.message.contains(words)))?;
     Some(VersionFrom { release: *release, patch: None, evidence: VersionEvidence::RecordedMessages(words) })
 }
 

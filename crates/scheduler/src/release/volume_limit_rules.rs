@@ -37,11 +37,11 @@ impl Rules {
 
     /// The node labels that name an Amazon instance's type (`predicates.go` since 1.11, the one without `beta` since 1.17).
     pub(crate) fn instance_type_labels(&self) -> &'static [&'static str] {
-        const LABELS: [&str; 2] = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
+        const INSTANCE_TYPE_LABELS: [&str; 2] = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
         match self.release.0 {
             ..=10 => &[],
-            11..=16 => &LABELS[..1],
-            _ => &LABELS,
+            11..=16 => &INSTANCE_TYPE_LABELS[..1],
+            _ => &INSTANCE_TYPE_LABELS,
         }
     }
 

@@ -19,13 +19,13 @@ use super::{Judgement, Profile, Verdict, WholePod};
 use search::RemedySearch;
 
 /// The search stops once remedies are found on this many nodes; nodes with the lowest lower bound on the number of changes come first.
-const NODES: usize = 48;
+const MAX_REMEDY_NODES: usize = 48;
 /// In clusters larger than this, fewer nodes are searched, each less long.
-const LARGE: usize = 500;
+const MIN_LARGE_CLUSTER_NODES: usize = 500;
 const NODES_OF_LARGE: usize = 12;
 
 /// How many sets of changes are tried on a node, and on a node of a large cluster.
-const TRIALS: usize = 600;
+const MAX_NODE_TRIALS: usize = 600;
 const TRIALS_OF_LARGE: usize = 40;
 
 /// Returns remedies for a pod that fits no node, the best first; `only`: on this node. The state is changed on the way and as it was afterwards.
@@ -35,7 +35,8 @@ pub(crate) fn help(pod: &PodInfo, state: &mut ClusterState, profile: &Profile, j
     }
     let mut nodes: Vec<&NodeJudgement> = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only)).collect();
     nodes.sort_by_key(|node| (at_least(node, judgement, profile), node.distance(), node.name.clone()));
-    let (most, trials) = if nodes.len() > LARGE { (NODES_OF_LARGE, TRIALS_OF_LARGE) } else { (NODES, TRIALS) };
+    let (most, trials) =
+        if nodes.len() > MIN_LARGE_CLUSTER_NODES { (NODES_OF_LARGE, TRIALS_OF_LARGE) } else { (MAX_REMEDY_NODES, MAX_NODE_TRIALS) };
     let mut help = Help { of: nodes.len(), ..Help::default() };
     let mut found: Vec<(usize, i64, Remedy)> = Vec::new();
     let mut left = most;

@@ -15,7 +15,7 @@ use crate::framework::{Fix, MOST_CHANGES, Obstacle};
 use super::trial::Trial;
 
 /// How many sets are reported for a node.
-const REPORTED: usize = 2;
+const MAX_SETS_REPORTED: usize = 2;
 
 /// What is known of a set of changes.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl<'a> RemedySearch<'a> {
             size += 1;
         }
         search.found.sort_by_key(|(cost, _)| *cost);
-        search.found.truncate(REPORTED);
+        search.found.truncate(MAX_SETS_REPORTED);
         for (_, fixes) in &mut search.found {
             fixes.sort_by_cached_key(|fix| fix.cost(&profile.rules.requests.incoming(pod)));
         }
@@ -111,7 +111,7 @@ impl<'a> RemedySearch<'a> {
     fn is_too_dear(&self, fixes: &[Fix], more: &Fix) -> bool {
         let mut known: Vec<i64> = self.found.iter().map(|(cost, _)| *cost).collect();
         known.sort_unstable();
-        let worst = known.get(REPORTED - 1);
+        let worst = known.get(MAX_SETS_REPORTED - 1);
         worst.is_some_and(|worst| self.cost(fixes) + self.cost(std::slice::from_ref(more)) >= *worst)
     }
 

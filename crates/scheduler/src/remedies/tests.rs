@@ -290,7 +290,7 @@ fn made_up(name: &str) -> (Profile, ClusterState, Vec<PodInfo>) {
     (profile, state, pods)
 }
 
-/// Every set of so many of some things.
+/// Every set of this many of some things.
 fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -301,7 +301,7 @@ fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
 
 #[test]
 fn no_smaller_set_of_the_considered_changes_suffices() {
-    const MOST: usize = 1000;
+    const MAX_CHANGE_SETS: usize = 1000;
     let (mut tried, mut searched, mut sizes) = (0, 0, [0; 8]);
     for file in MADE_UP {
         let (profile, mut state, pods) = made_up(file);
@@ -312,7 +312,7 @@ fn no_smaller_set_of_the_considered_changes_suffices() {
             }
             // Each pod names other nodes.
             for node in judgement.nodes.iter().skip(number % 2).step_by(2) {
-                let search = RemedySearch::run(pod, &mut state, &profile, &node.name, TRIALS);
+                let search = RemedySearch::run(pod, &mut state, &profile, &node.name, MAX_NODE_TRIALS);
                 let smallest = search.found.first().map_or(3, |(_, fixes)| fixes.len());
                 sizes[search.found.first().map_or(0, |_| smallest)] += 1;
                 let all = search.considered();
@@ -324,7 +324,7 @@ fn no_smaller_set_of_the_considered_changes_suffices() {
                 };
                 let found: Vec<&Vec<Fix>> = search.found.iter().map(|(_, fixes)| fixes).collect();
                 for size in 1..smallest {
-                    for fixes in sets(&all, size).into_iter().take(MOST) {
+                    for fixes in sets(&all, size).into_iter().take(MAX_CHANGE_SETS) {
                         assert!(
                             enough(&fixes).is_none(),
                             "{file} {} on {}: {fixes:?} is enough, not {found:?}",
@@ -335,7 +335,7 @@ fn no_smaller_set_of_the_considered_changes_suffices() {
                 }
                 // Nor does another one of that size ask for less.
                 let least = search.found.first().map_or(0, |(cost, _)| *cost);
-                for fixes in sets(&all, smallest).into_iter().take(if least > 0 { MOST } else { 0 }) {
+                for fixes in sets(&all, smallest).into_iter().take(if least > 0 { MAX_CHANGE_SETS } else { 0 }) {
                     let cheaper = enough(&fixes).filter(|fixes| search.cost(fixes) < least);
                     assert!(cheaper.is_none(), "{file} {} on {}: {cheaper:?} asks for less than {found:?}", pod.full_name(), node.name);
                 }

@@ -14,10 +14,10 @@ use crate::explanation::{Attempt, AttemptOutcome};
 
 use super::Replay;
 
-const REASON: &str = "FailedScheduling";
+const FAILED_REASON: &str = "FailedScheduling";
 
 /// Since 1.20 the message of an Event is cut to 1,024 bytes and then ends in these.
-const CUT: &str = " ...";
+const CUT_SUFFIX: &str = " ...";
 
 /// An Event `FailedScheduling`.
 #[derive(Debug)]
@@ -38,13 +38,13 @@ struct FailedScheduling {
 impl FailedScheduling {
     /// Reads an Event, if it reports that a pod fits no node.
     fn read(object: RawObject, revision: i64) -> Option<Self> {
-        if !object.may_hold(REASON.as_bytes()) {
+        if !object.may_hold(FAILED_REASON.as_bytes()) {
             return None;
         }
         let event: Event = object.typed().ok()?;
         let message = event.message.filter(|message| message.starts_with("0/") || message.starts_with("no nodes available"))?;
         let pod = event.involved_object;
-        (event.reason.as_deref() == Some(REASON) && pod.kind.as_deref() == Some("Pod")).then_some(())?;
+        (event.reason.as_deref() == Some(FAILED_REASON) && pod.kind.as_deref() == Some("Pod")).then_some(())?;
         Some(Self {
             key: (pod.namespace?.into(), pod.name?.into()),
             uid: pod.uid?,
@@ -145,5 +145,5 @@ fn is_written(failed: &str, pod: &PodInfo) -> bool {
 
 /// Whether an Event has this message, possibly truncated.
 pub(super) fn is_cut_from(event: &str, message: &str) -> bool {
-    event == message || event.len() == 1024 && event.strip_suffix(CUT).is_some_and(|start| message.starts_with(start))
+    event == message || event.len() == 1024 && event.strip_suffix(CUT_SUFFIX).is_some_and(|start| message.starts_with(start))
 }

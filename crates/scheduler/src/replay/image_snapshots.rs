@@ -15,7 +15,7 @@ use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, Objec
 const UNDER_WAY: i64 = 5;
 
 /// How many revisions changes of image lists are remembered: as long as an attempt may be explained after later ones are known.
-const REMEMBERED: i64 = 4096;
+const REVISIONS_REMEMBERED: i64 = 4096;
 
 /// The counts of the last snapshot, and the nodes that changed since.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl ImageSnapshots {
                 changed.retried.extend(moved.iter().filter(|name| holds(node, name)).map(|name| (revision, name.clone())));
             }
         }
-        while self.lately.front().is_some_and(|(known, ..)| *known <= revision - REMEMBERED) {
+        while self.lately.front().is_some_and(|(known, ..)| *known <= revision - REVISIONS_REMEMBERED) {
             self.lately.pop_front();
         }
         self.lately.push_back((revision, state.id_of(&change.key.name), moved));

@@ -15,11 +15,11 @@ use super::evaluate::EvaluatedAttempt;
 use super::sought_state::{ChosenState, SoughtState};
 
 /// How many pods of a group are tried on either side, each by itself; any more are on the side of the last of these.
-const MEMBERS: usize = 10;
+const MAX_MEMBERS_TRIED: usize = 10;
 
 /// How many choices are tried, at least and at most, and on all nodes for all pods together.
-const TRIED: std::ops::RangeInclusive<usize> = 8..=128;
-const NODES: usize = 50_000;
+const CHOICES_TRIED: std::ops::RangeInclusive<usize> = 8..=128;
+const MAX_NODE_EVALUATIONS: usize = 50_000;
 
 impl Replay {
     /// Evaluates an attempt with the pods of its group in the order of their ages; where the outcome does not follow, in an order from which it does.
@@ -91,7 +91,7 @@ impl Replay {
     /// The choices of pods before the attempt that are tried, each as a set of bits: the one that the writes say, all, none, then the nearest to the
     /// first. None where the order does not matter or is known.
     fn orders(&self, sought: &SoughtState, neighbours: &Neighbours) -> Vec<u32> {
-        let members = &neighbours.members()[..neighbours.members().len().min(MEMBERS)];
+        let members = &neighbours.members()[..neighbours.members().len().min(MAX_MEMBERS_TRIED)];
         if members.is_empty() || !self.scheduler.is_as_recorded() || sought.attempt.outcome != AttemptOutcome::Scheduled {
             return Vec::new();
         }
@@ -99,7 +99,9 @@ impl Replay {
         let written = (0..members.len()).filter(|at| members[*at].written < sought.attempt.revision).fold(0, |set, at| set | 1 << at);
         let mut orders: Vec<u32> = (0..=all).collect();
         orders.sort_by_key(|before| if [0, all].contains(before) { 0 } else { (before ^ written).count_ones() });
-        orders.truncate((NODES / self.state.node_count().max(1) / members.len()).clamp(*TRIED.start(), *TRIED.end()));
+        orders.truncate(
+            (MAX_NODE_EVALUATIONS / self.state.node_count().max(1) / members.len()).clamp(*CHOICES_TRIED.start(), *CHOICES_TRIED.end()),
+        );
         orders
     }
 
@@ -116,5 +118,5 @@ impl Replay {
 
 /// Whether a pod is tried before the attempt, by its number.
 fn is_before(before: u32, at: usize) -> bool {
-    before >> at.min(MEMBERS - 1) & 1 == 1
+    before >> at.min(MAX_MEMBERS_TRIED - 1) & 1 == 1
 }

@@ -37,7 +37,7 @@ use takeover::Concern;
 pub use takeover::RestartedSchedulers;
 
 /// How many changes are kept to look back over.
-const JOURNAL: usize = 20_000;
+const MAX_JOURNAL_CHANGES: usize = 20_000;
 
 /// The state at one revision and the changes that led to it.
 pub struct Replay {
@@ -137,7 +137,7 @@ impl Replay {
             (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
         };
-        if self.journal.len() == JOURNAL {
+        if self.journal.len() == MAX_JOURNAL_CHANGES {
             self.journal.pop_front();
         }
         match &mut found {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::cluster::{CachedObject, ObjectChange, PodInfo, WatchedKind};
 use crate::explanation::{Attempt, AttemptOutcome};
 
-use super::assumed::{NEAR, Neighbours, Subject};
+use super::assumed::{MAX_SWAP_REVISIONS, Neighbours, Subject};
 use super::own_writes::first_own_write;
 use super::{LOOK_AHEAD, Replay};
 
 /// How many pods of the same scheduler are named.
-const ALIKE: usize = 3;
+const MAX_PODS_NAMED: usize = 3;
 
 impl Replay {
     /// The changes from when an attempt's pod began to wait up to revision `until`, oldest first.
@@ -55,7 +55,7 @@ impl Replay {
 
     /// Other pods of the same `schedulerName` whose decisions are shown next to an attempt's, the nearest first.
     pub(crate) fn decided_alike(&self, attempt: &Attempt) -> Vec<String> {
-        self.ledger.nearest(&attempt.pod, attempt.revision, ALIKE)
+        self.ledger.nearest(&attempt.pod, attempt.revision, MAX_PODS_NAMED)
     }
 
     /// Whether every decision that can have been made before an attempt is known, where the history was replayed up to `revision`.
@@ -64,7 +64,7 @@ impl Replay {
         let decides = |(queued, pod): &(i64, Arc<PodInfo>)| {
             *queued < attempt.revision && pod.scheduled.is_none() && !self.ledger.is_placed(&pod.key())
         };
-        passed > LOOK_AHEAD || passed > NEAR && !self.waiting.values().any(decides)
+        passed > LOOK_AHEAD || passed > MAX_SWAP_REVISIONS && !self.waiting.values().any(decides)
     }
 
     /// The revision of the state at a pod's turn, after its creation and after the pods attempted before it: a new pod that was scheduled at once

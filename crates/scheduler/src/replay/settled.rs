@@ -8,11 +8,11 @@ use super::assumed::{Neighbour, Neighbours, Order};
 use super::{Replay, attempt};
 
 /// The number of further neighbours whose orders are all tried before an outcome is said not to follow.
-const TOGETHER: usize = 3;
+const MAX_JOINT_NEIGHBOURS: usize = 3;
 
 /// How often outcomes are followed on all nodes together, at least, and at most.
-const NODES: usize = 50_000;
-const TRIALS: std::ops::RangeInclusive<usize> = 8..=400;
+const MAX_NODE_EVALUATIONS: usize = 50_000;
+const OUTCOME_TRIALS: std::ops::RangeInclusive<usize> = 8..=400;
 
 impl Replay {
     /// The decisions near an attempt; those on which its numbers depend are put on the side of it that their own outcomes decide.
@@ -24,7 +24,7 @@ impl Replay {
         let mut trial = UndoLog::new(self);
         let (_, doubts) = trial.evaluated(attempt, &neighbours);
         drop(trial);
-        let mut left = (NODES / self.state.node_count().max(1)).clamp(*TRIALS.start(), *TRIALS.end());
+        let mut left = (MAX_NODE_EVALUATIONS / self.state.node_count().max(1)).clamp(*OUTCOME_TRIALS.start(), *OUTCOME_TRIALS.end());
         let mut settled = neighbours.clone();
         for at in neighbours.open() {
             let neighbour = neighbours.get(at);
@@ -55,7 +55,7 @@ impl Replay {
             return None;
         }
         let others: Vec<usize> = around.open().into_iter().filter(|at| *at != own).collect();
-        if others.len() > TOGETHER {
+        if others.len() > MAX_JOINT_NEIGHBOURS {
             return None;
         }
         let mut may_follow = |order: Order| {

@@ -13,7 +13,7 @@ use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, UndoLog};
 use crate::explanation::{Agreement, Attempt, StateSeen};
 
 /// How many neighbours are tried on the other side of the attempt, at least, at most, and on all nodes together.
-const TRIED: std::ops::RangeInclusive<usize> = 8..=24;
+const NEIGHBOURS_TRIED: std::ops::RangeInclusive<usize> = 8..=24;
 const TRIED_NODES: usize = 20_000;
 
 /// A judgement, the revision of its state, and how that state was found, where it is not simply the revision before.
@@ -113,7 +113,7 @@ impl Replay {
 
     /// As many of some neighbours as are tried.
     pub(super) fn first_tried(&self, mut neighbours: Vec<usize>) -> Vec<usize> {
-        neighbours.truncate((TRIED_NODES / self.state.node_count().max(1)).clamp(*TRIED.start(), *TRIED.end()));
+        neighbours.truncate((TRIED_NODES / self.state.node_count().max(1)).clamp(*NEIGHBOURS_TRIED.start(), *NEIGHBOURS_TRIED.end()));
         neighbours
     }
 

@@ -16,10 +16,10 @@ use super::sought_state::SoughtState;
 
 /// How many revisions before an attempt an end may still have been on its way to the scheduler.
 const UNDER_WAY: i64 = 3;
-/// A pod that was tried within so many revisions of its creation was tried at once.
+/// A pod that was tried within this many revisions of its creation was tried at once.
 const AT_ONCE: i64 = 8;
 /// How many ends are tried, the last ones.
-const TRIED: usize = 8;
+const MAX_ENDS_TRIED: usize = 8;
 
 impl Replay {
     /// Marks what the last ends would change if the first attempt of a pod had not seen them, each alone and all together. The state is the one
@@ -39,7 +39,7 @@ impl Replay {
         let last = if revision - queued <= AT_ONCE { queued.min(revision) } else { revision };
         let ends = self.changes_within(last - UNDER_WAY, revision).filter(|(_, change)| !sought.keeps(change));
         let ends = ends.filter_map(|(written, change)| Some((written, ended(change)?.clone(), change.clone())));
-        let ends: Vec<(i64, Arc<PodInfo>, ObjectChange)> = ends.rev().take(TRIED).collect();
+        let ends: Vec<(i64, Arc<PodInfo>, ObjectChange)> = ends.rev().take(MAX_ENDS_TRIED).collect();
         let certain = evaluation.certain().clone();
         let mut found: Vec<UnseenEnd> = Vec::new();
         let alone = ends.chunks(1);

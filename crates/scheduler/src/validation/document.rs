@@ -12,7 +12,7 @@ pub(crate) struct Document<'a> {
     path: String,
 }
 
-static NULL: Value = Value::Null;
+static NULL_VALUE: Value = Value::Null;
 
 impl<'a> Document<'a> {
     /// The whole file, or a value reported as if it were one.
@@ -28,7 +28,7 @@ impl<'a> Document<'a> {
     /// A field; null where it is absent.
     pub(crate) fn field(&self, name: &str) -> Self {
         let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        Self { value: self.value.get(name).unwrap_or(&NULL), path }
+        Self { value: self.value.get(name).unwrap_or(&NULL_VALUE), path }
     }
 
     /// The elements of a list.
@@ -44,7 +44,7 @@ impl<'a> Document<'a> {
 
     /// An element that upstream adds to a list.
     pub(crate) fn absent_element(&self, at: usize) -> Self {
-        Self { value: &NULL, path: format!("{}[{at}]", self.path) }
+        Self { value: &NULL_VALUE, path: format!("{}[{at}]", self.path) }
     }
 
     /// Whether it is absent or null.

@@ -7,7 +7,7 @@ use crate::release::ValidationWords;
 use super::document::Document;
 use super::label_name;
 
-const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+const SELECTOR_OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
 /// Returns the errors of a node selector term at field path `path`, since 1.21.
 pub(crate) fn node_selector_term(term: &Document<'_>, path: &str, release: Release) -> Vec<String> {
@@ -30,9 +30,9 @@ fn expression(requirement: &Document<'_>, release: Release) -> Vec<String> {
     let (key, operator, values) = (requirement.field("key"), requirement.field("operator"), requirement.field("values"));
     let found = values.elements();
     let mut wrong = Vec::new();
-    if !OPERATORS.contains(&operator.text()) {
+    if !SELECTOR_OPERATORS.contains(&operator.text()) {
         let listed = ValidationWords::of(release).lists_selector_operators();
-        return vec![operator.unsupported(if listed { OPERATORS } else { &[] })];
+        return vec![operator.unsupported(if listed { SELECTOR_OPERATORS } else { &[] })];
     }
     let of_key = label_name::of_name(key.text(), release);
     if !of_key.is_empty() {

@@ -28,13 +28,13 @@ pub(crate) fn claim_refs(pod: &PodInfo, with_ephemeral: bool) -> impl Iterator<I
     })
 }
 
-/// `GetPersistentVolumeClaimClass`: the beta annotation wins over the field; empty where there is none.
+/// `GetPersistentVolumeClaimClass`: the beta annotation wins over the field; empty if there is none.
 pub(crate) fn claim_class(claim: &PersistentVolumeClaim) -> &str {
     let annotation = annotation(&claim.metadata, "volume.beta.kubernetes.io/storage-class");
     annotation.unwrap_or_else(|| spec_class(claim))
 }
 
-/// The class that the spec alone names; empty where there is none.
+/// The class that the spec alone names; empty if there is none.
 pub(crate) fn spec_class(claim: &PersistentVolumeClaim) -> &str {
     claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::api::core::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
-use crate::cluster::{Amount, ClusterState, Interner, Labels, Node, NodeSelectorTerm, Selector, label_selector};
+use crate::cluster::{Amount, ClusterState, Interner, Labels, Node, NodeTerm, Selector, label_selector};
 use crate::release::VolumeRules;
 use crate::{Profile, Release};
 
@@ -17,7 +17,7 @@ use super::claims::{annotation, storage_request};
 #[derive(Debug)]
 pub(crate) struct VolumeAffinity {
     /// Lists of terms: in each list one term must match. Without a list every node matches.
-    required: Vec<Vec<NodeSelectorTerm>>,
+    required: Vec<Vec<NodeTerm>>,
 }
 
 /// The annotation that held a volume's node affinity before `spec.nodeAffinity` (1.10) (`v1helper.GetStorageNodeAffinityFromAnnotation`).
@@ -50,9 +50,9 @@ impl VolumeAffinity {
     }
 }
 
-fn terms(selector: &NodeSelector) -> Vec<NodeSelectorTerm> {
+fn terms(selector: &NodeSelector) -> Vec<NodeTerm> {
     let mut interner = Interner::default();
-    selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, &mut interner)).collect()
+    selector.node_selector_terms.iter().map(|term| NodeTerm::compile(term, &mut interner)).collect()
 }
 
 /// The volumes of one class, prepared for matching.

@@ -23,7 +23,7 @@ pub(crate) struct InTreePlugin {
 }
 
 /// Every pair of `csi-translation-lib`.
-const PLUGINS: [InTreePlugin; 8] = [
+const IN_TREE_PLUGINS: [InTreePlugin; 8] = [
     InTreePlugin { name: "kubernetes.io/aws-ebs", driver: "ebs.csi.aws.com", topology_key: Some("topology.ebs.csi.aws.com/zone") },
     InTreePlugin { name: "kubernetes.io/gce-pd", driver: "pd.csi.storage.gke.io", topology_key: Some("topology.gke.io/zone") },
     InTreePlugin { name: "kubernetes.io/azure-disk", driver: "disk.csi.azure.com", topology_key: None },
@@ -35,16 +35,16 @@ const PLUGINS: [InTreePlugin; 8] = [
     InTreePlugin { name: "kubernetes.io/azure-file", driver: "file.csi.azure.com", topology_key: None },
     InTreePlugin { name: "kubernetes.io/vsphere-volume", driver: "csi.vsphere.vmware.com", topology_key: None },
     InTreePlugin { name: "kubernetes.io/portworx-volume", driver: "pxd.portworx.com", topology_key: None },
-    InTreePlugin { name: RBD, driver: "rbd.csi.ceph.com", topology_key: None },
+    InTreePlugin { name: RBD_PLUGIN, driver: "rbd.csi.ceph.com", topology_key: None },
 ];
 
 /// The plugin of Ceph's block devices, which not every release translates.
-const RBD: &str = "kubernetes.io/rbd";
+const RBD_PLUGIN: &str = "kubernetes.io/rbd";
 
 impl InTreePlugin {
     /// Finds a plugin by its name (a StorageClass's provisioner) among those a release translates.
     pub(crate) fn find(name: &str, release: Release) -> Option<Self> {
-        PLUGINS.into_iter().find(|plugin| plugin.name == name && VolumeRules::of(release).translates(name))
+        IN_TREE_PLUGINS.into_iter().find(|plugin| plugin.name == name && VolumeRules::of(release).translates(name))
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn volume_plugin(volume: &PersistentVolume, release: Release) -> Opti
         let label = |key: &str| {
             volume.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str).filter(|zone| !zone.is_empty())
         };
-        let zones = label(BETA_ZONE).or_else(|| label(ZONE).filter(|_| rules.translates_zone_labels())).unwrap_or_default();
+        let zones = label(BETA_ZONE).or_else(|| label(ZONE_LABEL).filter(|_| rules.translates_zone_labels())).unwrap_or_default();
         found("kubernetes.io/gce-pd", gce_handle(zones, &disk.pd_name))
     } else if let Some(disk) = &spec.azure_disk {
         found("kubernetes.io/azure-disk", azure_handle(disk.kind.as_deref().filter(|_| rules.checks_azure_kind()), &disk.disk_uri))
@@ -100,7 +100,7 @@ pub(crate) fn volume_plugin(volume: &PersistentVolume, release: Release) -> Opti
     } else if let Some(disk) = &spec.vsphere_volume {
         found("kubernetes.io/vsphere-volume", Ok(disk.volume_path.clone()))
     } else if let Some(image) = &spec.rbd {
-        found(RBD, Ok(rbd_handle(volume, image)))
+        found(RBD_PLUGIN, Ok(rbd_handle(volume, image)))
     } else {
         spec.portworx_volume.as_ref().and_then(|disk| found("kubernetes.io/portworx-volume", Ok(disk.volume_id.clone())))
     }
@@ -113,7 +113,7 @@ pub(crate) fn inline_csi_volume(source: &VolumeSource, release: Release) -> Opti
         VolumeSource::GcePersistentDisk { name, .. } => ("kubernetes.io/gce-pd", gce_handle("", name)),
         VolumeSource::AzureDisk { uri, kind, .. } => ("kubernetes.io/azure-disk", azure_handle(kind.as_deref(), uri)),
         VolumeSource::Cinder(id) => ("kubernetes.io/cinder", Ok(id.to_string())),
-        VolumeSource::Rbd { image, .. } => (RBD, Ok(image.to_string())),
+        VolumeSource::Rbd { image, .. } => (RBD_PLUGIN, Ok(image.to_string())),
         VolumeSource::Migrated { plugin, id } => (*plugin, Ok(id.to_string())),
         _ => return None,
     };
@@ -178,8 +178,8 @@ fn region<'z>(zones: &[&'z str]) -> Result<&'z str, String> {
     }
 }
 
-const ZONE: &str = "topology.kubernetes.io/zone";
-const REGION: &str = "topology.kubernetes.io/region";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+const REGION_LABEL: &str = "topology.kubernetes.io/region";
 const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
 const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
@@ -229,12 +229,12 @@ fn affinity_by_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key:
     let mut required = own.unwrap_or_default();
     let labels = volume.metadata.labels.as_ref();
     let label = |key: &str| labels.and_then(|labels| labels.get(key));
-    let beta = if has_key(&required, ZONE) {
+    let beta = if has_key(&required, ZONE_LABEL) {
         false
     } else {
-        has_key(&required, BETA_ZONE) || (label(ZONE).is_none() && label(BETA_ZONE).is_some())
+        has_key(&required, BETA_ZONE) || (label(ZONE_LABEL).is_none() && label(BETA_ZONE).is_some())
     };
-    let (zone, region) = if beta { (BETA_ZONE, BETA_REGION) } else { (ZONE, REGION) };
+    let (zone, region) = if beta { (BETA_ZONE, BETA_REGION) } else { (ZONE_LABEL, REGION_LABEL) };
     if has_key(&required, zone) {
         replace_key(&mut required, zone, key);
     } else if let Some(zones) = label(zone) {
@@ -250,7 +250,7 @@ fn affinity_by_labels(volume: &PersistentVolume, own: Option<NodeSelector>, key:
         }
     }
     if region == BETA_REGION {
-        replace_key(&mut required, BETA_REGION, REGION);
+        replace_key(&mut required, BETA_REGION, REGION_LABEL);
     }
     let unrestricted = required.node_selector_terms.is_empty() && volume.spec.as_ref().is_none_or(|spec| spec.node_affinity.is_none());
     (!unrestricted).then_some(required)

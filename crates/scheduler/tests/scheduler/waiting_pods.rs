@@ -8,7 +8,7 @@ use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodInfo};
 use ketcd_scheduler::queue::SchedulingQueue;
 use ketcd_scheduler::{Cycle, Gates, Judgement, Release, Rules, Scheduler, VersionEvidence, VersionFrom};
 
-const MINUTE: i64 = 60_000;
+const MINUTE_MILLIS: i64 = 60_000;
 
 /// A cluster with a node that is too small, and pods of these priorities that are refused there.
 struct Waiting {
@@ -57,24 +57,24 @@ fn priority_comes_first_then_time() {
         queue.add(&waiting.pods[at].0, time);
     }
     assert_eq!(tried(&mut queue, &waiting, 100), ["p2", "p1", "p0"]);
-    assert_eq!(tried(&mut queue, &waiting, 2 * MINUTE), [""; 0]);
+    assert_eq!(tried(&mut queue, &waiting, 2 * MINUTE_MILLIS), [""; 0]);
 }
 
 #[test]
 fn a_refused_pod_is_tried_again_without_an_event_after_more_than_five_minutes() {
     let waiting = waiting(&[0, 0]);
     let mut queue = SchedulingQueue::new(&waiting.scheduler);
-    for (at, last) in [(0, 0), (1, 2 * MINUTE)] {
+    for (at, last) in [(0, 0), (1, 2 * MINUTE_MILLIS)] {
         queue.add_refused(&waiting.pods[at].0, (last, 1), &waiting.pods[at].1);
     }
-    queue.flush(5 * MINUTE);
-    assert_eq!(queue.next(5 * MINUTE), None);
+    queue.flush(5 * MINUTE_MILLIS);
+    assert_eq!(queue.next(5 * MINUTE_MILLIS), None);
     let time = queue.next_flush().unwrap();
-    assert!(time > 5 * MINUTE && time <= 5 * MINUTE + 30_000 && time % 30_000 == 0, "{time}");
+    assert!(time > 5 * MINUTE_MILLIS && time <= 5 * MINUTE_MILLIS + 30_000 && time % 30_000 == 0, "{time}");
     queue.flush(time);
     assert_eq!(tried(&mut queue, &waiting, time), ["p0"]);
     // It waits as long again; the other one is next.
     let next = queue.next_flush().unwrap();
     queue.flush(next);
-    assert_eq!((next > 7 * MINUTE, tried(&mut queue, &waiting, next)), (true, vec!["p1".to_owned()]));
+    assert_eq!((next > 7 * MINUTE_MILLIS, tried(&mut queue, &waiting, next)), (true, vec!["p1".to_owned()]));
 }

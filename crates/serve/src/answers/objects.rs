@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ketcd_cluster::api::StoredObjects;
 use ketcd_kube::api::{Resource, convert};
-use ketcd_kube::{Body, Decoded, FieldSet, MASK, Release};
+use ketcd_kube::{Body, Decoded, FieldSet, Release, VALUE_MASK};
 use ketcd_store::KeyValue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ impl Objects {
         Ok(Self { resource: Arc::clone(resource), release: data.release(), stored, type_meta })
     }
 
-    /// Returns what their keys begin with, of those in one namespace where one is given.
+    /// Returns the prefix of their keys, in one namespace if one is given.
     pub(crate) fn key_prefix(&self, namespace: Option<&str>) -> String {
         self.stored.key_prefix(namespace)
     }
@@ -191,7 +191,7 @@ pub(crate) fn partial(object: &Value, version: &str) -> Value {
 
 fn unmask(secret: &mut Value) {
     for value in secret.get_mut("data").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-        if value == MASK {
+        if value == VALUE_MASK {
             *value = MASKED_BYTES.into();
         }
     }

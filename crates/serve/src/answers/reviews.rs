@@ -19,10 +19,10 @@ use crate::request::Asker;
 use crate::wire::{Result, Status};
 
 /// More than any review needs.
-const LONGEST: usize = 1 << 18;
+const MAX_REVIEW_BYTES: usize = 1 << 18;
 
 /// The user that the token stands for.
-const USER: &str = "ketcd";
+const TOKEN_USER: &str = "ketcd";
 
 /// Where a review is created, and for whom.
 pub(crate) struct Review<'a> {
@@ -157,9 +157,9 @@ impl Review<'_> {
 
 /// Reads the body of a request, which has `patience` to arrive.
 async fn read(body: Body, patience: Duration) -> Result<Bytes> {
-    match tokio::time::timeout(patience, to_bytes(body, LONGEST)).await {
+    match tokio::time::timeout(patience, to_bytes(body, MAX_REVIEW_BYTES)).await {
         Ok(Ok(body)) => Ok(body),
-        Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => Err(Status::too_large(LONGEST)),
+        Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => Err(Status::too_large(MAX_REVIEW_BYTES)),
         Ok(Err(error)) => Err(Status::bad_request(format!("the body cannot be read: {error}"))),
         Err(_) => Err(Status::bad_request("the body did not come in time")),
     }
@@ -192,7 +192,7 @@ fn text(object: &Value, field: &str) -> String {
 }
 
 fn user() -> Value {
-    json!({"username": USER, "groups": ["system:authenticated"]})
+    json!({"username": TOKEN_USER, "groups": ["system:authenticated"]})
 }
 
 /// What the holder of the token may do.

@@ -19,7 +19,7 @@ use crate::request::MomentPath;
 use crate::wire::{Result, Status, Turns};
 
 /// How many catalogs, times and counts are kept.
-const KEPT: usize = 64;
+const MAX_ANSWERS_KEPT: usize = 64;
 
 /// How many policies are kept: those of large clusters have some megabytes.
 const KEPT_POLICIES: usize = 4;
@@ -104,7 +104,7 @@ impl App {
         let is_asked = self.data.at() == At::Newest && moment.revision == newest;
         let at = if is_asked { At::Newest } else { At::Revision(moment.revision) };
         let time = self.data.time_of(at).await?;
-        time.into_iter().for_each(|time| keep(&mut lock(&self.times), KEPT, moment.revision, time));
+        time.into_iter().for_each(|time| keep(&mut lock(&self.times), MAX_ANSWERS_KEPT, moment.revision, time));
         Ok(time)
     }
 
@@ -123,7 +123,7 @@ impl App {
         if moment.after != After::Nothing {
             *lock(&self.newest) = Some((Instant::now(), known));
         } else {
-            keep(&mut lock(&self.catalogs), KEPT, moment.revision, known);
+            keep(&mut lock(&self.catalogs), MAX_ANSWERS_KEPT, moment.revision, known);
         }
         Ok(catalog)
     }
@@ -169,7 +169,7 @@ impl App {
     /// Remembers how many keys are left from `start` on.
     pub(crate) fn set_count(&self, start: Vec<u8>, revision: Revision, count: u64) {
         let mut counts = lock(&self.counts);
-        if counts.len() >= KEPT {
+        if counts.len() >= MAX_ANSWERS_KEPT {
             counts.clear();
         }
         counts.insert((revision, start), count);

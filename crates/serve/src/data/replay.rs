@@ -16,7 +16,7 @@ use super::served_cluster::Served;
 pub(crate) type Changes<'a> = Pin<Box<dyn Stream<Item = StoreResult<WatchItem>> + Send + 'a>>;
 
 /// A time that nobody waits for.
-const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
+const FAR_FUTURE: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// A replay that began.
 pub struct Replay {
@@ -79,8 +79,8 @@ impl Replay {
     async fn due(&self, revision: Revision) -> Instant {
         let Some(date) = self.data.date(revision).await else { return self.begun.0 };
         let passed = date.duration_since(self.begun.1).as_secs_f64() / self.speed;
-        let passed = Duration::try_from_secs_f64(passed.max(0.0)).unwrap_or(NEVER);
-        self.begun.0.checked_add(passed).unwrap_or_else(|| self.begun.0 + NEVER)
+        let passed = Duration::try_from_secs_f64(passed.max(0.0)).unwrap_or(FAR_FUTURE);
+        self.begun.0.checked_add(passed).unwrap_or_else(|| self.begun.0 + FAR_FUTURE)
     }
 
     /// Holds each change back until it is written.
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    const SPEED: f64 = 20.0;
+    const REPLAY_SPEED: f64 = 20.0;
 
     async fn story(at: Revision) -> (tempfile::NamedTempFile, Arc<Served>) {
         let file = temporary::file(testdata::read("captures/k136-story/snapshot.db.zst"));
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn changes_come_when_they_are_due() {
         let (_file, data) = story(Revision(900)).await;
-        let replay = Arc::new(Replay::begin(Arc::clone(&data), SPEED).await.unwrap());
+        let replay = Arc::new(Replay::begin(Arc::clone(&data), REPLAY_SPEED).await.unwrap());
         let (begun, first) = (Instant::now(), replay.now());
         assert_eq!(replay.revision().await, Revision(900));
         let changes = data.source().watch(KeyRange::all(), Revision(901), Until::Revision(Revision(1900)));
@@ -134,7 +134,7 @@ mod tests {
         while let Some(item) = changes.next().await {
             let WatchItem::Event(event) = item.unwrap() else { continue };
             let made = data.date(event.revision).await.unwrap();
-            let due = Duration::try_from(made.duration_since(first)).unwrap_or_default().div_f64(SPEED);
+            let due = Duration::try_from(made.duration_since(first)).unwrap_or_default().div_f64(REPLAY_SPEED);
             // Timers go off at whole milliseconds.
             let late = begun.elapsed().checked_sub(due).unwrap_or_else(|| panic!("r{} came early", event.revision));
             assert!(late <= Duration::from_millis(1), "r{} came {late:?} late", event.revision);
@@ -147,7 +147,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_end_is_when_the_newest_revision_is_written() {
         let (_file, data) = story(Revision(2500)).await;
-        let replay = Replay::begin(Arc::clone(&data), SPEED).await.unwrap();
+        let replay = Replay::begin(Arc::clone(&data), REPLAY_SPEED).await.unwrap();
         let end = replay.end().await.unwrap();
         tokio::time::sleep_until(end).await;
         assert_eq!((replay.revision().await, replay.end().await), (replay.last(), None));

@@ -196,7 +196,7 @@ fn sorted(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
 mod tests {
     use super::*;
 
-    const CUSTOM: Endpoint = Endpoint::CustomObjects(Release(36));
+    const CUSTOM_ENDPOINT: Endpoint = Endpoint::CustomObjects(Release(36));
 
     fn negotiated(accept: &str, endpoint: Endpoint) -> Result<Accepted> {
         let mut headers = HeaderMap::new();
@@ -211,37 +211,41 @@ mod tests {
 
     #[test]
     fn the_first_that_can_be_written_is_chosen() {
-        check(CUSTOM, "", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "*/*", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "*", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "application/*", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "application/json;q=0.5, application/yaml", Some((Encoding::Yaml, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "*/*", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "*", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/*", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/json;q=0.5, application/yaml", Some((Encoding::Yaml, Shape::Object)));
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        check(CUSTOM, table, Some((Encoding::Json, Shape::Table("v1"))));
-        check(CUSTOM, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Some((Encoding::Json, Shape::Metadata("v1"))));
-        check(CUSTOM, "application/json;as=Chart;g=meta.k8s.io;v=v1,application/json", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "text/html", None);
-        check(CUSTOM, "application/json;stream=other", None);
-        check(CUSTOM, "application/yaml;stream=watch", None);
-        check(CUSTOM, "application/json;sv=v1", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, table, Some((Encoding::Json, Shape::Table("v1"))));
+        check(
+            CUSTOM_ENDPOINT,
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            Some((Encoding::Json, Shape::Metadata("v1"))),
+        );
+        check(CUSTOM_ENDPOINT, "application/json;as=Chart;g=meta.k8s.io;v=v1,application/json", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "text/html", None);
+        check(CUSTOM_ENDPOINT, "application/json;stream=other", None);
+        check(CUSTOM_ENDPOINT, "application/yaml;stream=watch", None);
+        check(CUSTOM_ENDPOINT, "application/json;sv=v1", Some((Encoding::Json, Shape::Object)));
         check(Endpoint::Failure, "application/json;sv=v1", None);
     }
 
     #[test]
     fn wildcards_come_last_whatever_their_weight() {
-        check(CUSTOM, "*/*, application/yaml;q=0.1", Some((Encoding::Yaml, Shape::Object)));
-        check(CUSTOM, "application/*, application/yaml;q=0.1", Some((Encoding::Yaml, Shape::Object)));
-        check(CUSTOM, "application/yaml;q=high, application/json;q=0.1", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "*/*, application/yaml;q=0.1", Some((Encoding::Yaml, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/*, application/yaml;q=0.1", Some((Encoding::Yaml, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/yaml;q=high, application/json;q=0.1", Some((Encoding::Json, Shape::Object)));
     }
 
     #[test]
     fn custom_resources_have_protobuf_for_their_metadata_alone() {
-        check(CUSTOM, "application/vnd.kubernetes.protobuf,application/json", Some((Encoding::Json, Shape::Object)));
-        check(CUSTOM, "application/vnd.kubernetes.protobuf, */*", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/vnd.kubernetes.protobuf,application/json", Some((Encoding::Json, Shape::Object)));
+        check(CUSTOM_ENDPOINT, "application/vnd.kubernetes.protobuf, */*", Some((Encoding::Json, Shape::Object)));
         check(Endpoint::Objects, "application/vnd.kubernetes.protobuf, */*", Some((Encoding::Protobuf, Shape::Object)));
-        check(CUSTOM, "application/vnd.kubernetes.protobuf", None);
+        check(CUSTOM_ENDPOINT, "application/vnd.kubernetes.protobuf", None);
         let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-        check(CUSTOM, metadata, Some((Encoding::Protobuf, Shape::Metadata("v1"))));
+        check(CUSTOM_ENDPOINT, metadata, Some((Encoding::Protobuf, Shape::Metadata("v1"))));
         check(Endpoint::CustomObjects(Release(14)), metadata, Some((Encoding::Json, Shape::Object)));
         check(Endpoint::Objects, "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", None);
     }
@@ -250,7 +254,7 @@ mod tests {
     fn refusals_name_what_the_serializer_knows() {
         let message = |endpoint, accept: &str| negotiated(accept, endpoint).unwrap_err().to_json()["message"].as_str().unwrap().to_owned();
         let all = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
-        assert_eq!(message(CUSTOM, "application/vnd.kubernetes.protobuf"), all);
+        assert_eq!(message(CUSTOM_ENDPOINT, "application/vnd.kubernetes.protobuf"), all);
         assert_eq!(message(Endpoint::Objects, "text/html"), all);
         let two = "only the following media types are accepted: application/json, application/yaml";
         assert_eq!(message(Endpoint::CustomObjects(Release(14)), "application/vnd.kubernetes.protobuf"), two);

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::wire::{Result, Status};
 
-const USER: &str = "impersonate-user";
-const GROUP: &str = "impersonate-group";
-const UID: &str = "impersonate-uid";
-const EXTRA: &str = "impersonate-extra-";
+const USER_HEADER: &str = "impersonate-user";
+const GROUP_HEADER: &str = "impersonate-group";
+const UID_HEADER: &str = "impersonate-uid";
+const EXTRA_HEADER_PREFIX: &str = "impersonate-extra-";
 
 /// An impersonated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +32,11 @@ impl Asker {
     /// They name groups, a UID or extra values and no user, or are not text.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>> {
         let first = |name: &str| headers.get(name).map(text).transpose().map(Option::unwrap_or_default);
-        let (name, uid) = (first(USER)?, first(UID)?);
-        let groups: Vec<String> = headers.get_all(GROUP).iter().map(text).collect::<Result<_>>()?;
+        let (name, uid) = (first(USER_HEADER)?, first(UID_HEADER)?);
+        let groups: Vec<String> = headers.get_all(GROUP_HEADER).iter().map(text).collect::<Result<_>>()?;
         let mut extra = BTreeMap::<String, Vec<String>>::new();
         for (header, value) in headers {
-            if let Some(key) = header.as_str().strip_prefix(EXTRA) {
+            if let Some(key) = header.as_str().strip_prefix(EXTRA_HEADER_PREFIX) {
                 let key = percent_decode_str(key).decode_utf8().map_or_else(|_| key.to_owned(), |key| key.into_owned());
                 extra.entry(key).or_default().push(text(value)?);
             }
@@ -82,7 +82,13 @@ mod tests {
 
     #[test]
     fn headers_name_the_user_its_groups_uid_and_extra_values() {
-        let found = asker(&[(USER, "jo"), (GROUP, "a"), (GROUP, "b"), (UID, "7"), ("impersonate-extra-acme.com%2fteam", "x")]);
+        let found = asker(&[
+            (USER_HEADER, "jo"),
+            (GROUP_HEADER, "a"),
+            (GROUP_HEADER, "b"),
+            (UID_HEADER, "7"),
+            ("impersonate-extra-acme.com%2fteam", "x"),
+        ]);
         let wanted = json!({"username": "jo", "groups": ["a", "b", "system:authenticated"], "uid": "7", "extra": {"acme.com/team": ["x"]}});
         assert_eq!(found.unwrap().unwrap().info(), wanted);
         assert_eq!(asker(&[("accept", "application/json")]).unwrap(), None);
@@ -90,7 +96,7 @@ mod tests {
 
     #[test]
     fn nobody_has_no_groups() {
-        for header in [GROUP, UID, "impersonate-extra-a"] {
+        for header in [GROUP_HEADER, UID_HEADER, "impersonate-extra-a"] {
             assert!(asker(&[(header, "x")]).is_err(), "{header}");
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::wire::{Result, Status};
 
-const VERSION: &str = "meta.k8s.io/v1";
+const META_VERSION: &str = "meta.k8s.io/v1";
 
 /// What a continued list says whose revision was compacted.
 const EXPIRED_CONTINUE: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without \
@@ -33,7 +33,7 @@ impl Continuation {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(format!(": {error}")))?;
         let token: Value = serde_json::from_slice(&bytes).map_err(|error| invalid(format!(": {error}")))?;
         let version = token["v"].as_str().unwrap_or_default();
-        if version != VERSION {
+        if version != META_VERSION {
             return Err(invalid(format!(": server does not recognize this encoded version {version}")));
         }
         let revision = match token["rv"].as_i64().unwrap_or(0) {
@@ -52,7 +52,7 @@ impl Continuation {
         Ok(Self { start: start.strip_prefix('/').unwrap_or(start).to_owned(), revision })
     }
 
-    /// Returns the token of a list that goes on after `last`, a key below the list's own prefix.
+    /// Returns the token of a list that continues after `last`, a key below the list's own prefix.
     pub(crate) fn after(last: &str, revision: Revision) -> String {
         encode(&format!("{last}\0"), revision.0)
     }
@@ -64,7 +64,7 @@ impl Continuation {
 }
 
 fn encode(start: &str, revision: i64) -> String {
-    let token = format!("{{\"v\":\"{VERSION}\",\"rv\":{revision},\"start\":{}}}", serde_json::json!(start));
+    let token = format!("{{\"v\":\"{META_VERSION}\",\"rv\":{revision},\"start\":{}}}", serde_json::json!(start));
     URL_SAFE_NO_PAD.encode(token)
 }
 

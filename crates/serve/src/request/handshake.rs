@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use crate::wire::{Result, Status};
 
 /// How the subprotocol begins that shows the token.
-const TOKEN: &str = "base64url.bearer.authorization.k8s.io.";
+const TOKEN_PROTOCOL_PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Whether a request asks for a WebSocket.
 fn is_asked(headers: &HeaderMap) -> bool {
@@ -32,9 +32,9 @@ fn offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// The token among the subprotocols of a request for a WebSocket. There must be one token, and another subprotocol, which the answer can name.
 pub(crate) fn offered_token(headers: &HeaderMap) -> Option<String> {
-    let (tokens, others): (Vec<&str>, Vec<&str>) = offered(headers).partition(|name| name.starts_with(TOKEN));
+    let (tokens, others): (Vec<&str>, Vec<&str>) = offered(headers).partition(|name| name.starts_with(TOKEN_PROTOCOL_PREFIX));
     let [token] = tokens[..] else { return None };
-    let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix(TOKEN)?).ok()?;
+    let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix(TOKEN_PROTOCOL_PREFIX)?).ok()?;
     String::from_utf8(bytes).ok().filter(|_| is_asked(headers) && !others.is_empty())
 }
 
@@ -56,7 +56,8 @@ impl Handshake {
         let is_known = text("sec-websocket-version") == Some("13") && head.method == Method::GET && head.version == Version::HTTP_11;
         let key = text("sec-websocket-key").filter(|key| is_known && STANDARD.decode(key).is_ok_and(|key| key.len() == 16));
         let key = key.map(str::to_owned);
-        let protocol = offered(&head.headers).find(|name| !name.starts_with(TOKEN)).and_then(|name| HeaderValue::from_str(name).ok());
+        let protocol =
+            offered(&head.headers).find(|name| !name.starts_with(TOKEN_PROTOCOL_PREFIX)).and_then(|name| HeaderValue::from_str(name).ok());
         Some(Self { upgrade: head.extensions.remove::<OnUpgrade>(), key, protocol })
     }
 
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_token_is_a_subprotocol_beside_another() {
-        let encoded = format!("{TOKEN}{}", URL_SAFE_NO_PAD.encode("secret"));
+        let encoded = format!("{TOKEN_PROTOCOL_PREFIX}{}", URL_SAFE_NO_PAD.encode("secret"));
         let check = |protocols: &str, wanted: Option<&str>| {
             let asked = [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket"), ("sec-websocket-protocol", protocols)];
             assert_eq!(offered_token(&headers(&asked)).as_deref(), wanted, "{protocols}");
@@ -98,7 +99,7 @@ mod tests {
         check(&format!("{encoded},v4.channel.k8s.io"), Some("secret"));
         check(&encoded, None);
         check(&format!("{encoded}, {encoded}, a"), None);
-        check(&format!("{TOKEN}!, a"), None);
+        check(&format!("{TOKEN_PROTOCOL_PREFIX}!, a"), None);
         check("a", None);
         check("", None);
     }

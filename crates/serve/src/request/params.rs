@@ -86,20 +86,20 @@ impl Params {
     }
 
     fn check(&self, revision_match: &str) -> Result<()> {
-        const MATCH: &str = "resourceVersionMatch";
+        const MATCH_PARAM: &str = "resourceVersionMatch";
         let forbidden = |field: &'static str, why: &str| (field, "FieldValueForbidden", format!("Forbidden: {why}"));
         let mut errors = Vec::new();
         if self.watch && self.send_initial_events.is_some() && revision_match != "NotOlderThan" {
-            errors.push(forbidden(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+            errors.push(forbidden(MATCH_PARAM, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
         }
         if self.watch && !revision_match.is_empty() && self.send_initial_events.is_none() {
-            errors.push(forbidden(MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+            errors.push(forbidden(MATCH_PARAM, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
         }
         if !self.watch && !revision_match.is_empty() && self.revision.is_none() {
-            errors.push(forbidden(MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            errors.push(forbidden(MATCH_PARAM, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
         }
         if !revision_match.is_empty() && !self.continue_token.is_empty() {
-            errors.push(forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+            errors.push(forbidden(MATCH_PARAM, "resourceVersionMatch is forbidden when continue is provided"));
         }
         let (known, supported): (&[&str], &str) = if self.watch {
             (&["", "NotOlderThan"], "\"NotOlderThan\"")
@@ -108,10 +108,10 @@ impl Params {
         };
         if !known.contains(&revision_match) {
             let body = format!("Unsupported value: {revision_match:?}: supported values: {supported}");
-            errors.push((MATCH, "FieldValueNotSupported", body));
+            errors.push((MATCH_PARAM, "FieldValueNotSupported", body));
         }
         if !self.watch && revision_match == "Exact" && self.revision == Some(0) {
-            errors.push(forbidden(MATCH, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+            errors.push(forbidden(MATCH_PARAM, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
         }
         if !self.watch && self.send_initial_events.is_some() {
             errors.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));

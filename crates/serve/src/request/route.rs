@@ -39,8 +39,8 @@ pub(crate) fn resource<'c, 'p>(
 /// # Errors
 /// The `Status` that the client gets, as JSON.
 pub fn read_request(url: &str, accept: &str) -> Option<std::result::Result<String, String>> {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(Release::NEWEST, &[]));
-    let catalog = &*CATALOG;
+    static NEWEST_CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(Release::NEWEST, &[]));
+    let catalog = &*NEWEST_CATALOG;
     let uri: Uri = url.parse().ok()?;
     let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_str(accept).ok()?)]);
     let read = || -> Result<String> {

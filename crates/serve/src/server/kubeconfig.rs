@@ -57,8 +57,8 @@ impl Kubeconfig {
     }
 }
 
-/// A file of so many bytes is none of these.
-const LONGEST: u64 = 1 << 16;
+/// A file of this many bytes is none of these.
+const MAX_KUBECONFIG_BYTES: u64 = 1 << 16;
 
 /// Whether what is at a path was left there by an earlier run, or is an empty file.
 fn is_left(path: &Path) -> std::io::Result<bool> {
@@ -71,7 +71,7 @@ fn is_left(path: &Path) -> std::io::Result<bool> {
         return Ok(false);
     }
     let mut text = Vec::new();
-    File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
+    File::open(path)?.take(MAX_KUBECONFIG_BYTES).read_to_end(&mut text)?;
     Ok(text.is_empty() || is_own(&text))
 }
 
@@ -79,7 +79,7 @@ fn is_left(path: &Path) -> std::io::Result<bool> {
 /// and that kubectl wrote it again, does not count.
 pub fn is_own(text: &[u8]) -> bool {
     // What is as long may go on, and comments are the user's.
-    let text = std::str::from_utf8(text).ok().filter(|text| text.len() < LONGEST as usize && !text.contains('#'));
+    let text = std::str::from_utf8(text).ok().filter(|text| text.len() < MAX_KUBECONFIG_BYTES as usize && !text.contains('#'));
     let Some(text) = text else { return false };
     let Ok(mut found) = serde_saphyr::from_str::<Value>(text) else { return false };
     let (cluster, user) = (&found["clusters"][0]["cluster"], &found["users"][0]["user"]);

@@ -38,7 +38,7 @@ use crate::access::{Access, Address};
 use crate::data::{App, Limits, Replay, Served};
 
 /// The largest head of a request, URL and headers, in bytes.
-const HEAD: usize = 64 << 10;
+const MAX_REQUEST_HEAD_BYTES: usize = 64 << 10;
 
 /// How to serve.
 pub struct Options {
@@ -168,9 +168,9 @@ impl Serving {
         client.reach(Step::Asking);
         let patience = self.limits.head;
         let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEAD);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_REQUEST_HEAD_BYTES);
         // Clients that vanished are noticed.
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience).max_header_list_size(HEAD as u32);
+        builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience).max_header_list_size(MAX_REQUEST_HEAD_BYTES as u32);
         let routes = self.routes.clone().layer(Extension(Arc::clone(client)));
         let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
     }

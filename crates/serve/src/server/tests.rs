@@ -20,10 +20,10 @@ use tokio_rustls::client::TlsStream;
 use super::*;
 
 /// A time that nobody waits for.
-const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
+const FAR_FUTURE: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// The made-up ConfigMaps, whose list is longer than what lies between a client that reads nothing and the server.
-const OBJECTS: usize = 200;
+const OBJECT_COUNT: usize = 200;
 
 /// The default limits of a process that may open many files.
 fn limits() -> Limits {
@@ -40,7 +40,7 @@ async fn cluster() -> (NamedTempFile, Arc<Cluster>) {
         let metadata = json!({"name": format!("c{number}"), "namespace": "shop"});
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}})
     };
-    let file = temporary::file((0..OBJECTS).map(|number| format!("{}\n", object(number))).collect::<String>());
+    let file = temporary::file((0..OBJECT_COUNT).map(|number| format!("{}\n", object(number))).collect::<String>());
     let opened = files::open(&[file.path().to_str().unwrap().to_owned()], &Default::default()).unwrap();
     (file, Arc::new(Cluster::open(opened.source, Default::default()).await.unwrap()))
 }
@@ -150,7 +150,7 @@ async fn a_connection_without_the_token_ends_at_its_time() {
 
 #[tokio::test(start_paused = true)]
 async fn heads_and_bodies_come_in_time_or_never() {
-    let fixture = Fixture::new(Limits { token: NEVER, head: seconds(20), body: seconds(9), ..limits() }).await;
+    let fixture = Fixture::new(Limits { token: FAR_FUTURE, head: seconds(20), body: seconds(9), ..limits() }).await;
     let begun = Instant::now();
     let known = format!("GET /version HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n", fixture.token);
     let review = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews HTTP/1.1\r\nConnection: close\r\nContent-Length: 9";
@@ -186,7 +186,7 @@ async fn a_client_that_reads_nothing_loses_its_place_to_those_who_wait() {
 /// Watches have places of their own, and those that are not read hold up no one who writes.
 #[tokio::test(start_paused = true)]
 async fn watches_that_are_not_read_hinder_no_answer() {
-    let fixture = Fixture::new(Limits { requests: 1, watches: 8, unread: NEVER, turn: seconds(10), ..limits() }).await;
+    let fixture = Fixture::new(Limits { requests: 1, watches: 8, unread: FAR_FUTURE, turn: seconds(10), ..limits() }).await;
     let begun = Instant::now();
     let mut unread = Vec::new();
     for _ in 0..8 {
@@ -221,12 +221,12 @@ async fn a_watch_stays_open_for_its_time_and_says_so_meanwhile() {
         (frames, begun.elapsed())
     };
     let (changes, lasted) = lasts("timeoutSeconds=2").await;
-    assert_eq!((changes.len(), lasted), (OBJECTS, seconds(2)));
+    assert_eq!((changes.len(), lasted), (OBJECT_COUNT, seconds(2)));
     assert_eq!(lasts("timeoutSeconds=31536001").await.1, seconds(1000));
     let (marked, lasted) = lasts("timeoutSeconds=150&allowWatchBookmarks=true").await;
     assert_eq!(lasted, seconds(150));
     // When all is said, and each minute.
-    let kinds: Vec<&str> = marked[OBJECTS..].iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = marked[OBJECT_COUNT..].iter().map(|frame| frame["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["BOOKMARK"; 3]);
     // Those that ask for no time do not end together.
     let mut usual = BTreeSet::new();
@@ -239,14 +239,14 @@ async fn a_watch_stays_open_for_its_time_and_says_so_meanwhile() {
 /// However far connections without the token go, the longest there makes room for the next, and no client has to wait until their time is up.
 #[tokio::test]
 async fn strangers_make_room() {
-    const ROOM: usize = 4;
-    let fixture = Fixture::new(Limits { newcomers: ROOM, token: NEVER, head: NEVER, ..limits() }).await;
+    const CONNECTION_ROOM: usize = 4;
+    let fixture = Fixture::new(Limits { newcomers: CONNECTION_ROOM, token: FAR_FUTURE, head: FAR_FUTURE, ..limits() }).await;
     let address = fixture.listen().await;
     let connect = async || TcpStream::connect(address).await.unwrap();
     let mut strangers = Vec::new();
     for step in [Step::Silent, Step::Handshake, Step::Asking] {
         let mut ends: FuturesUnordered<Pin<Box<dyn Future<Output = String>>>> = FuturesUnordered::new();
-        for _ in 0..3 * ROOM {
+        for _ in 0..3 * CONNECTION_ROOM {
             let mut stream = connect().await;
             match step {
                 Step::Silent => {}
@@ -260,7 +260,7 @@ async fn strangers_make_room() {
             }
             ends.push(Box::pin(rest(stream)));
         }
-        for _ in 0..2 * ROOM {
+        for _ in 0..2 * CONNECTION_ROOM {
             assert_eq!(ends.next().await.as_deref(), Some(""), "{step:?}");
         }
         let mut client = fixture.secured(connect().await).await;

@@ -55,7 +55,7 @@ impl Certificate {
         let chain: Result<Vec<CertificateDer<'static>>, _> =
             CertificateDer::pem_file_iter(&files.certificate).and_then(|found| found.collect());
         let chain = chain.map_err(|error| unreadable(&files.certificate, &pem_problem(&error)))?;
-        let first = chain.first().ok_or_else(|| unreadable(&files.certificate, &"no certificate is in it"))?;
+        let first = chain.first().ok_or_else(|| unreadable(&files.certificate, &"it contains no certificate"))?;
         let names = names(first).map_err(|error| unreadable(&files.certificate, &error))?;
         let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| unreadable(&files.key, &pem_problem(&error)))?;
         let pem = chain.iter().map(|certificate| pem(certificate)).collect();
@@ -68,7 +68,7 @@ impl Certificate {
 fn pem_problem(error: &pem::Error) -> String {
     match error {
         pem::Error::Io(error) => error.to_string(),
-        pem::Error::NoItemsFound => "nothing of its kind is in it".to_owned(),
+        pem::Error::NoItemsFound => "it contains no item of this kind".to_owned(),
         _ => "it is not valid PEM".to_owned(),
     }
 }

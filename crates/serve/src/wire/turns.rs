@@ -9,13 +9,13 @@ use futures_util::{Stream, StreamExt, pending, poll};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of answers that are held until their length is known, of all requests together.
-const HELD: usize = 64 << 20;
+const MAX_BYTES_HELD: usize = 64 << 20;
 
 /// Bytes of one such answer.
 const HELD_OF_ONE: usize = 16 << 20;
 
 /// How many steps count as the beginning of an answer: a short answer has no more, and does not wait for the steps of long ones.
-const BEGINNING: usize = 4;
+const BEGINNING_STEPS: usize = 4;
 
 /// The turns of all answers.
 pub(crate) struct Turns {
@@ -39,7 +39,7 @@ impl Turns {
     /// Turns for the cores of this machine.
     pub(crate) fn new() -> Self {
         let places = |count| Arc::new(Semaphore::new(count));
-        Self { beginners: places(1), writers: places(cores()), held: places(HELD) }
+        Self { beginners: places(1), writers: places(cores()), held: places(MAX_BYTES_HELD) }
     }
 
     /// Lets what makes an answer run in its turn: a step at a time, each of which ends where the answer waits or has a piece.
@@ -51,7 +51,7 @@ impl Turns {
         stream! {
             let mut pieces = Box::pin(pieces);
             for step in 0_usize.. {
-                let turn = if step < BEGINNING { beginners.acquire().await } else { writers.acquire().await };
+                let turn = if step < BEGINNING_STEPS { beginners.acquire().await } else { writers.acquire().await };
                 let made = poll!(pieces.next());
                 drop(turn);
                 match made {
@@ -128,7 +128,7 @@ mod tests {
         let (busy, mut long) = (turns.writers.acquire().await.unwrap(), Box::pin(turns.in_turn(futures_util::stream::repeat(1))));
         let short: Vec<u8> = turns.in_turn(futures_util::stream::iter([1, 2, 3])).collect().await;
         assert_eq!(short, [1, 2, 3], "a short answer waits for long ones");
-        for _ in 0..BEGINNING {
+        for _ in 0..BEGINNING_STEPS {
             long.next().await.unwrap();
         }
         assert!(poll!(long.next()).is_pending());

@@ -62,7 +62,7 @@ fn holds(condition: bool, problem: &'static str) -> Checked {
 
 /// The revision of an answer's header.
 pub(super) fn newest(header: Option<&ResponseHeader>) -> Checked<Revision> {
-    let header = header.ok_or_else(|| Untrue::new("sent no header, in which the newest revision stands"))?;
+    let header = header.ok_or_else(|| Untrue::new("sent no header, which has the newest revision"))?;
     plausible(header.revision)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn modified(kv: &KeyValue, newest: Revision) -> Checked {
 #[derive(Clone, Copy)]
 pub(super) struct RangeAsked<'a> {
     pub keys: &'a KeyRange,
-    /// The revision that was asked for; the newest where there is none.
+    /// The revision that was asked for; the newest if there is none.
     pub revision: Option<Revision>,
     pub content: RangeContent,
 }
@@ -114,7 +114,7 @@ impl RangeAsked<'_> {
     pub(super) fn check(&self, answer: &RangeResponse) -> Checked<Revision> {
         let newest = self.newest(answer.header.as_ref())?;
         let (found, count) = (answer.kvs.len() as i64, answer.count);
-        holds((0..=MOST_KEYS).contains(&count), "counts more keys than an etcd can hold, or less than none")?;
+        holds((0..=MOST_KEYS).contains(&count), "counts more keys than an etcd can hold, or a negative number of them")?;
         holds(count <= 1 || range_end(self.keys, &self.keys.start).is_some(), "counts several keys of one name")?;
         match self.content {
             RangeContent::Count => holds(found == 0 && !answer.more, "sent keys where their number was asked for")?,
@@ -159,5 +159,5 @@ pub(super) fn status(status: &StatusResponse) -> Checked {
     let is_printable = status.version.bytes().all(|byte| byte.is_ascii_graphic());
     holds(is_printable && status.version.len() <= LONGEST_VERSION, "names a version that no etcd has")?;
     let sizes = [status.db_size, status.db_size_in_use, status.db_size_quota];
-    holds(sizes.iter().all(|size| *size >= 0), "says that its database is smaller than nothing")
+    holds(sizes.iter().all(|size| *size >= 0), "reports a negative size of its database")
 }

@@ -13,7 +13,7 @@ const HELD_BACK: Duration = Duration::from_millis(10);
 
 /// How long before its arrival a change may have been committed.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals(Mutex<Lateness>);
+pub(super) struct CommitLateness(Mutex<Lateness>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Lateness {
@@ -23,7 +23,7 @@ struct Lateness {
     backlog: Option<(Revision, Option<Instant>)>,
 }
 
-impl Arrivals {
+impl CommitLateness {
     /// Notes a connection: changes up to `newest` are older than it is, but not older than `since`.
     pub(super) fn connected(&self, newest: Revision, since: Option<Instant>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).backlog = Some((newest, since));
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn changes_of_an_outage_may_be_as_old_as_it_is() {
-        let (arrivals, lost, seconds) = (Arrivals::default(), Instant::now(), Duration::from_secs);
+        let (arrivals, lost, seconds) = (CommitLateness::default(), Instant::now(), Duration::from_secs);
         let delays = |revisions: [i64; 2]| revisions.map(|revision| arrivals.latest_delay(Revision(revision), lost + seconds(9)));
         assert_eq!(delays([4, 5]), [None, None]);
         arrivals.measured(seconds(2));

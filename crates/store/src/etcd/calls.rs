@@ -14,7 +14,7 @@ use tonic::{Code, Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::config::{EtcdConfig, LARGEST_MESSAGE};
-use super::parts::Counted;
+use super::parts::CountedChannel;
 use crate::proto::etcdserverpb::watch_request::RequestUnion;
 use crate::proto::etcdserverpb::{
     AuthenticateRequest, AuthenticateResponse, HashKvRequest, HashKvResponse, RangeRequest, RangeResponse, RangeStreamResponse,
@@ -22,12 +22,12 @@ use crate::proto::etcdserverpb::{
 };
 
 /// None of these writes, and no other call is made of an etcd.
-const RANGE: &str = "/etcdserverpb.KV/Range";
+const RANGE_METHOD: &str = "/etcdserverpb.KV/Range";
 const RANGE_STREAM: &str = "/etcdserverpb.KV/RangeStream";
-const WATCH: &str = "/etcdserverpb.Watch/Watch";
-const STATUS: &str = "/etcdserverpb.Maintenance/Status";
+const WATCH_METHOD: &str = "/etcdserverpb.Watch/Watch";
+const STATUS_METHOD: &str = "/etcdserverpb.Maintenance/Status";
 const HASH_KV: &str = "/etcdserverpb.Maintenance/HashKV";
-const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
+const AUTHENTICATE_METHOD: &str = "/etcdserverpb.Auth/Authenticate";
 
 /// How many requests of a watch's stream may wait to be sent.
 const MAX_WAITING_REQUESTS: usize = 100;
@@ -37,7 +37,7 @@ type Token = AsciiMetadataValue;
 /// One member's etcd.
 #[derive(Clone)]
 pub(super) struct Client {
-    channel: Counted,
+    channel: CountedChannel,
     /// Whether a member that knows no leader is to refuse (client/v3/ctx.go, `WithRequireLeader`).
     requires_leader: bool,
     login: Option<Arc<Login>>,
@@ -51,7 +51,7 @@ struct Login {
 
 impl Client {
     /// Logs in where a user is given.
-    pub(super) async fn open(channel: Counted, config: &Arc<EtcdConfig>, requires_leader: bool) -> Result<Self, Status> {
+    pub(super) async fn open(channel: CountedChannel, config: &Arc<EtcdConfig>, requires_leader: bool) -> Result<Self, Status> {
         let mut client = Self { channel, requires_leader, login: None };
         if config.user.is_some() {
             match client.authenticate(config).await {
@@ -66,7 +66,7 @@ impl Client {
 
     /// Reads a range.
     pub(super) async fn range(&self, asked: RangeRequest) -> Result<RangeResponse, Status> {
-        self.unary(RANGE, asked).await
+        self.unary(RANGE_METHOD, asked).await
     }
 
     /// Reads a range in parts: since etcd 3.7.
@@ -90,7 +90,7 @@ impl Client {
             let request = self.request(stream::poll_fn(move |context| waiting.poll_recv(context)), token);
             async move {
                 let codec = ProstCodec::<WatchRequest, WatchResponse>::default();
-                let answers = self.ready().await?.streaming(request, PathAndQuery::from_static(WATCH), codec).await?.into_inner();
+                let answers = self.ready().await?.streaming(request, PathAndQuery::from_static(WATCH_METHOD), codec).await?.into_inner();
                 Ok(WatchStream { requests, answers })
             }
         };
@@ -99,7 +99,7 @@ impl Client {
 
     /// Asks a member for its status.
     pub(super) async fn status(&self) -> Result<StatusResponse, Status> {
-        self.unary(STATUS, StatusRequest {}).await
+        self.unary(STATUS_METHOD, StatusRequest {}).await
     }
 
     /// Asks for the hash of the history up to a revision.
@@ -110,7 +110,7 @@ impl Client {
     async fn authenticate(&self, config: &EtcdConfig) -> Result<Token, Status> {
         let password = config.password.as_ref().map_or("", |password| password.reveal());
         let asked = AuthenticateRequest { name: config.user.clone().unwrap_or_default(), password: password.to_owned() };
-        let answer: AuthenticateResponse = self.ask(AUTHENTICATE, self.request(asked, None)).await?;
+        let answer: AuthenticateResponse = self.ask(AUTHENTICATE_METHOD, self.request(asked, None)).await?;
         answer.token.parse::<Token>().map_err(|error| Status::from_error(Box::new(error)))
     }
 
@@ -164,7 +164,7 @@ impl Client {
         request
     }
 
-    async fn ready(&self) -> Result<Grpc<Counted>, Status> {
+    async fn ready(&self) -> Result<Grpc<CountedChannel>, Status> {
         let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(LARGEST_MESSAGE);
         grpc.ready().await.map_err(|error| Status::unknown(format!("Service was not ready: {error}")))?;
         Ok(grpc)

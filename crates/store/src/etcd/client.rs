@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::answer::{Failed, Untrue};
-use super::arrivals::Arrivals;
+use super::arrivals::CommitLateness;
 use super::calls::Client;
 use super::config::{Consistency, EtcdConfig, ReadConsistency};
 use super::endpoint::Endpoint;
@@ -22,14 +22,14 @@ use crate::{Error, KeyRange, Result};
 pub type Reporter = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long a cluster that has no leader is not asked for one again.
-const LEADERLESS: Duration = Duration::from_secs(15);
+const LEADERLESS_PAUSE: Duration = Duration::from_secs(15);
 
 /// All endpoints of one cluster.
 pub(super) struct Cluster {
     pub config: Arc<EtcdConfig>,
     pub members: Vec<EndpointConnection>,
     /// How late changes arrive.
-    pub arrivals: Arrivals,
+    pub arrivals: CommitLateness,
     /// The member that answered last.
     preferred: AtomicUsize,
     answered: AtomicBool,
@@ -75,7 +75,7 @@ impl Cluster {
             announced: Mutex::default(),
             config,
             members,
-            arrivals: Arrivals::default(),
+            arrivals: CommitLateness::default(),
             preferred: AtomicUsize::new(0),
             answered: AtomicBool::new(false),
             compacted: AtomicI64::new(0),
@@ -201,7 +201,7 @@ impl Cluster {
 
     /// Whether the cluster had no leader a moment ago.
     pub(super) fn is_leaderless(&self) -> bool {
-        self.leader.lock().unwrap_or_else(PoisonError::into_inner).missed.is_some_and(|missed| missed.elapsed() < LEADERLESS)
+        self.leader.lock().unwrap_or_else(PoisonError::into_inner).missed.is_some_and(|missed| missed.elapsed() < LEADERLESS_PAUSE)
     }
 
     /// Notes that `member` answers without a leader, and tells the user once.

@@ -72,7 +72,7 @@ pub struct EtcdConfig {
     pub insecure_transport: bool,
     /// About how many bytes of keys and values to ask for at once.
     pub page_bytes: usize,
-    /// At most so many reads a second.
+    /// At most this many reads a second.
     pub qps: Option<f64>,
     /// Whether the leader must confirm what is read.
     pub consistency: ReadConsistency,

@@ -93,7 +93,7 @@ impl Connector {
         }
     }
 
-    async fn dial(&self) -> Result<Box<dyn Stream>, Failure> {
+    async fn dial(&self) -> Result<Box<dyn ByteStream>, Failure> {
         if !self.endpoint.tls {
             return Ok(Box::new(self.tcp().await?));
         }
@@ -201,12 +201,12 @@ impl Service<Uri> for Connector {
 }
 
 /// What a connection carries bytes over: TCP or TLS over TCP.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// A connection that remembers why it broke.
 pub(super) struct Connection {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn ByteStream>,
     last_failure: Arc<LastFailure>,
 }
 

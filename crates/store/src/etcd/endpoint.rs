@@ -24,7 +24,7 @@ const CLIENT_PORT: u16 = 2379;
 /// that part without a word (etcd v3.5 `client/v3/internal/endpoint`, which takes the URL's host alone) and goes on without a user.
 ///
 /// # Errors
-/// One of them has an `@`. The error quotes none of them: a comma in a password splits it over two.
+/// One of them has an `@`. The error does not quote them: a comma in a password splits it over two.
 pub fn refuse_credentials(endpoints: &[String]) -> Result<()> {
     if endpoints.iter().all(|endpoint| !endpoint.contains('@')) {
         return Ok(());

@@ -34,11 +34,11 @@ pub(super) fn of_status(status: &Status, failure: Option<Failure>, endpoint: &En
         ),
         Code::InvalidArgument if text.contains("user name is empty") => Trouble::new(
             Class::Final,
-            format!("{url} wants a user"),
+            format!("{url} requires a user"),
             "give --user NAME:PASSWORD, or a client certificate whose common name is a user",
         ),
         Code::Unauthenticated => {
-            Trouble::new(Class::Final, format!("{url} does not know us: {}", first_line(text)), "give --user NAME:PASSWORD")
+            Trouble::new(Class::Final, format!("{url} rejects the credentials: {}", first_line(text)), "give --user NAME:PASSWORD")
         }
         _ if is_denied(status) => Trouble::new(
             Class::Denied,
@@ -48,14 +48,14 @@ pub(super) fn of_status(status: &Status, failure: Option<Failure>, endpoint: &En
         _ if no_leader(text) => Trouble::new(Class::NoLeader, format!("{url} has no leader"), no_leader_hint(config)),
         _ if text.contains("not supported for learner") => Trouble::new(
             Class::Learner,
-            format!("{url} is a learner, which serves no watches and reads only for itself"),
+            format!("{url} is a learner: it serves no watches, and only serializable reads"),
             "add the endpoint of a voting member to --endpoints (etcdctl member list)",
         ),
         _ if text.contains("etcdserver: server stopped") || is_stopping(status) => {
             Trouble::new(Class::Endpoint, format!("etcd at {url} is shutting down"), STILL_RUNS)
         }
         _ if was_cut_off(status) => {
-            Trouble::new(Class::Endpoint, format!("{url} ended the watch in the middle, as etcd does when it shuts down"), STILL_RUNS)
+            Trouble::new(Class::Endpoint, format!("{url} ended the watch early, as etcd does when it shuts down"), STILL_RUNS)
         }
         _ if failure.is_none() && keepalive_lost(status) => Trouble::new(
             Class::Endpoint,
@@ -134,9 +134,9 @@ pub(super) fn no_leader(text: &str) -> bool {
 
 /// The beginning of what a server says, as far as a sentence can hold it.
 pub(super) fn first_line(text: &str) -> String {
-    const LONGEST: usize = 300;
+    const MAX_LINE_BYTES: usize = 300;
     let line = text.lines().next().unwrap_or_default().trim();
-    let mut shown: String = line.chars().take(LONGEST).collect();
+    let mut shown: String = line.chars().take(MAX_LINE_BYTES).collect();
     if shown.len() < line.len() {
         shown.push('…');
     }
@@ -163,14 +163,14 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
             at_endpoint(format!("{url} speaks plain text, not TLS"), "use http:// in its place and give no certificate")
         }
         Failure::TlsServer => at_endpoint(
-            format!("{url} wants TLS, and was spoken to in plain text"),
+            format!("{url} expects TLS, but ketcd connected in plain text"),
             "use https:// in its place, with --cacert, --cert and --key",
         ),
         Failure::ClosedInHandshake => at_endpoint(
-            format!("{url} closed the connection in the TLS handshake or right after it, without a word why"),
+            format!("{url} closed the connection in the TLS handshake or right after it, without giving a reason"),
             match config.cert {
                 Some(_) => "check that etcd still runs, its log, and what stands between: a proxy, a load balancer, a firewall",
-                None => "it may want a client certificate: give --cert and --key",
+                None => "it may require a client certificate: give --cert and --key",
             },
         ),
         Failure::Tls(error) => of_tls(&error, endpoint, config),

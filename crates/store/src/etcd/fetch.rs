@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::answer::Untrue;
 use super::calls::Client;
 use super::client::Cluster;
-use super::page::Page;
+use super::page::PageRequest;
 use super::rights::denied;
 use super::span::span;
 use super::trouble::{Class, Trouble};
@@ -16,7 +16,7 @@ use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
 use crate::{Error, KeyRange, Result, Revision, Want};
 
 /// Reads a page; returns how long etcd took. A page that would be too long becomes one of fewer keys.
-pub(super) async fn fetch(cluster: &Cluster, page: &mut Page) -> Result<(RangeResponse, Duration)> {
+pub(super) async fn fetch(cluster: &Cluster, page: &mut PageRequest) -> Result<(RangeResponse, Duration)> {
     loop {
         let keys_only = page.want == Want::Keys;
         let asked = RangeRequest { limit: page.limit, keys_only, ..range_request(&page.keys, page.revision) };

@@ -16,8 +16,8 @@ use crate::{MemberHash, MemberHashes, Revision, SourceStatus};
 /// a put waited as long: above this many bytes in use it would be more than a quarter of a second.
 const MOST_BYTES: i64 = 256 << 20;
 /// How often a member that has not applied the revision yet is asked again, and all where they have compacted differently.
-const TRIES: usize = 5;
-const BETWEEN: Duration = Duration::from_millis(200);
+const MAX_HASH_ATTEMPTS: usize = 5;
+const HASH_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Returns the hashes of the data of the members that answered `status`; `None` if there is only one.
 pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<MemberHashes> {
@@ -34,13 +34,13 @@ pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<M
     if voters.len() < 2 {
         return Some(found);
     }
-    for attempt in 0..TRIES {
+    for attempt in 0..MAX_HASH_ATTEMPTS {
         if attempt > 0 {
-            sleep(BETWEEN).await;
+            sleep(HASH_RETRY_PAUSE).await;
         }
         let (members, left_out) = ask_all(cluster, &voters, revision).await;
         let is_settled = members.windows(2).all(|pair| pair[0].compacted == pair[1].compacted);
-        if is_settled || attempt + 1 == TRIES {
+        if is_settled || attempt + 1 == MAX_HASH_ATTEMPTS {
             found.members = members;
             found.left_out.extend(left_out);
             if !is_settled {
@@ -94,7 +94,7 @@ async fn ask_all(
 
 /// A member's hash, and the revision to which it has compacted.
 async fn ask(cluster: &Cluster, member: &EndpointConnection, revision: Revision) -> Result<(u32, Revision), Trouble> {
-    let mut tries = 1..TRIES;
+    let mut tries = 1..MAX_HASH_ATTEMPTS;
     loop {
         let hash = |client: Client| async move {
             let answer = client.hash_kv(revision.0).await?;
@@ -106,7 +106,7 @@ async fn ask(cluster: &Cluster, member: &EndpointConnection, revision: Revision)
             }
         };
         match member.ask(&cluster.config, Consistency::Serializable, hash).await {
-            Err(trouble) if trouble.class == Class::Future && tries.next().is_some() => sleep(BETWEEN).await,
+            Err(trouble) if trouble.class == Class::Future && tries.next().is_some() => sleep(HASH_RETRY_PAUSE).await,
             answer => return answer,
         }
     }

@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
-const SHORT: i64 = 5_000;
+const MAX_WATCHED_REVISIONS: i64 = 5_000;
 /// How many revisions of a long absence are looked at for an earlier generation of the key.
-const SAMPLES: i64 = 512;
+const MAX_ABSENCE_SAMPLES: i64 = 512;
 /// How often a compaction may overtake a search.
 const MOST_OVERTAKEN: usize = 1_000;
 /// Bytes many values kept while the history is read backwards; the others are read again on the way forward.
-const KEPT: usize = 16 << 20;
+const MAX_KEPT_BYTES: usize = 16 << 20;
 
 /// Returns the changes of `key` up to `until`.
 pub(super) async fn key_history(
@@ -38,7 +38,7 @@ pub(super) async fn key_history(
     generations: Generations,
 ) -> Result<KeyHistory<'static>> {
     let span = span(cluster).await?;
-    let is_short = span.newest.0 - span.oldest.0 <= SHORT;
+    let is_short = span.newest.0 - span.oldest.0 <= MAX_WATCHED_REVISIONS;
     if is_short && cluster.serves_watches().await {
         let mut items = watch(Arc::clone(cluster), KeyRange::key(&key[..]), Revision(1), Until::Revision(until)).peekable();
         // In some releases of etcd a watch needs more keys than the one that the user may read.
@@ -49,10 +49,11 @@ pub(super) async fn key_history(
     }
     let last = until.min(span.newest);
     // A short history is examined revision by revision.
-    let samples = if is_short { SHORT } else { SAMPLES };
-    let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, samples, unsearched: None };
+    let samples = if is_short { MAX_WATCHED_REVISIONS } else { MAX_ABSENCE_SAMPLES };
+    let mut search =
+        GenerationSearch { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, samples, unsearched: None };
     search.run(&generations).await?;
-    let Search { oldest, mut found, unsearched, .. } = search;
+    let GenerationSearch { oldest, mut found, unsearched, .. } = search;
     found.reverse();
     let (cluster, to) = (Arc::clone(cluster), until);
     let items = try_stream! {
@@ -126,7 +127,7 @@ fn deleted(key: &[u8], revision: Revision) -> KeyValue {
 }
 
 /// A search under way, from the newest revision to the oldest.
-struct Search<'a> {
+struct GenerationSearch<'a> {
     cluster: &'a Cluster,
     key: &'a [u8],
     /// The oldest readable revision; a compaction meanwhile moves it.
@@ -141,7 +142,7 @@ struct Search<'a> {
     unsearched: Option<Unsearched>,
 }
 
-impl Search<'_> {
+impl GenerationSearch<'_> {
     /// A compaction during the search shortens the history; the search goes on in what is left.
     async fn run(&mut self, generations: &Generations) -> Result<()> {
         let mut tries = 0..MOST_OVERTAKEN;
@@ -204,7 +205,7 @@ impl Search<'_> {
 
     fn keep(&mut self, version: KeyValue) {
         self.kept += version.value.len();
-        self.found.push(if self.kept <= KEPT {
+        self.found.push(if self.kept <= MAX_KEPT_BYTES {
             // A copy, so that the message's buffer can go.
             FoundVersion::Kept(KeyValue { value: bytes::Bytes::copy_from_slice(&version.value), ..version })
         } else {

@@ -13,13 +13,13 @@ use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL};
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
 use super::errors::of_status;
-use super::parts::Counted;
+use super::parts::CountedChannel;
 use super::trouble::Trouble;
 
 /// How many bytes of answers etcd may send ahead: a page and some more, rather than 64 KiB at a time.
-const WINDOW: u32 = 8 << 20;
+const HTTP2_WINDOW_BYTES: u32 = 8 << 20;
 /// The same of all answers together: what nobody reads yet, such as a new watch's backlog, leaves room for the answers to other calls.
-const CONNECTION_WINDOW: u32 = 4 * WINDOW;
+const CONNECTION_WINDOW: u32 = 4 * HTTP2_WINDOW_BYTES;
 
 /// One endpoint and its connection.
 pub(super) struct EndpointConnection {
@@ -44,7 +44,7 @@ impl EndpointConnection {
             .unwrap_or_else(|_| Channel::from_static("http://etcd.invalid"))
             .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
             .keep_alive_timeout(config.command_timeout)
-            .initial_stream_window_size(WINDOW)
+            .initial_stream_window_size(HTTP2_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .connect_with_connector_lazy(connector.clone());
         Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new(), is_learner: OnceCell::new() }
@@ -86,6 +86,6 @@ impl EndpointConnection {
             Consistency::Linearizable => (&self.leader_required, true),
             Consistency::Serializable => (&self.any_state, false),
         };
-        cell.get_or_try_init(|| Client::open(Counted(self.channel.clone()), &self.connector.config, requires_leader)).await.cloned()
+        cell.get_or_try_init(|| Client::open(CountedChannel(self.channel.clone()), &self.connector.config, requires_leader)).await.cloned()
     }
 }

@@ -18,7 +18,7 @@ impl EndpointConnection {
         self.ask(config, Consistency::Serializable, asked).await
     }
 
-    /// Whether this member is a learner, which serves no watches. One that does not tell is taken for none: what it is asked next says why.
+    /// Whether this member is a learner: it serves no watches. One that does not tell is taken for none: what it is asked next says why.
     pub(super) async fn is_learner(&self, config: &EtcdConfig) -> bool {
         let asked = self.is_learner.get_or_try_init(|| async { self.status(config).await.map(|status| status.is_learner) });
         asked.await.copied().unwrap_or(false)

@@ -9,10 +9,10 @@ use tokio::time::{Instant, sleep_until};
 /// the puts of others wait, though etcd answers each in a tenth of a millisecond. Measured in BENCHMARKS.md.
 pub const REQUESTS_A_SECOND: f64 = 1000.0;
 /// How many requests may follow at once after a quiet time: most commands need no more.
-const BURST: u32 = 32;
+const BURST_REQUESTS: u32 = 32;
 
 /// The longest time between two requests.
-const SLOWEST: Duration = Duration::from_secs(24 * 3600);
+const MAX_REQUEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// Lets requests begin one after the other, no faster than allowed.
 #[derive(Debug)]
@@ -21,8 +21,9 @@ pub(super) struct Pacer(Mutex<Turns>);
 impl Pacer {
     /// At most `qps` requests a second (`--qps`), or as many as do not disturb.
     pub(super) fn new(qps: Option<f64>) -> Self {
-        let interval = Duration::try_from_secs_f64(1.0 / qps.unwrap_or(REQUESTS_A_SECOND)).unwrap_or(SLOWEST).min(SLOWEST);
-        let allowance = if qps.is_some() { Duration::ZERO } else { interval * BURST };
+        let interval =
+            Duration::try_from_secs_f64(1.0 / qps.unwrap_or(REQUESTS_A_SECOND)).unwrap_or(MAX_REQUEST_INTERVAL).min(MAX_REQUEST_INTERVAL);
+        let allowance = if qps.is_some() { Duration::ZERO } else { interval * BURST_REQUESTS };
         Self(Mutex::new(Turns { interval, allowance, next: None }))
     }
 
@@ -70,9 +71,9 @@ mod tests {
     #[test]
     fn many_requests_are_spaced_out() {
         assert_eq!(took(Some(10.0), 11), Duration::from_secs(1));
-        assert_eq!(took(Some(f64::MIN_POSITIVE), 2), SLOWEST);
-        assert_eq!(took(None, BURST), Duration::ZERO);
-        let many = took(None, 1001 + BURST);
+        assert_eq!(took(Some(f64::MIN_POSITIVE), 2), MAX_REQUEST_INTERVAL);
+        assert_eq!(took(None, BURST_REQUESTS), Duration::ZERO);
+        let many = took(None, 1001 + BURST_REQUESTS);
         assert!((Duration::from_millis(999)..=Duration::from_millis(1001)).contains(&many), "{many:?}");
     }
 }

@@ -11,12 +11,12 @@ use crate::{KeyRange, Revision, Want};
 const FIRST_PAGE: i64 = 200;
 const LARGEST_PAGE: i64 = 10_000;
 /// etcd counts the keys of a request's range to its end, whatever the limit (server/storage/mvcc/index.go, `Revisions`): a page whose range
-/// holds more keys than so many pages ends nearer.
+/// holds more keys than this many pages ends nearer.
 const COUNTED_PAGES: i64 = 16;
 
 /// One request of many.
 #[derive(Clone)]
-pub(super) struct Page {
+pub(super) struct PageRequest {
     /// What it asks for: from its first key to its own end, which may lie before the range's.
     pub keys: KeyRange,
     pub limit: i64,
@@ -29,7 +29,7 @@ pub(super) struct Page {
     left: Option<i64>,
 }
 
-impl Page {
+impl PageRequest {
     pub(super) fn first(keys: &KeyRange, revision: Option<Revision>, want: Want, size: PageSize) -> Self {
         Self { keys: keys.clone(), limit: FIRST_PAGE, revision, want, size, depth: None, left: None }
     }
@@ -127,7 +127,7 @@ impl PageSize {
     /// A page smaller than this says little about etcd's pace.
     const TELLING: usize = 256 << 10;
 
-    /// Pages of so many bytes.
+    /// Pages of this many bytes.
     pub(super) fn of(bytes: usize) -> Self {
         Self { bytes, best: None }
     }
@@ -160,7 +160,7 @@ mod tests {
     use crate::proto::mvccpb::KeyValue;
 
     /// Answers as etcd does, and counts the keys that it would have to walk over.
-    fn answer(keys: &BTreeSet<Vec<u8>>, page: &Page, walked: &mut usize) -> RangeResponse {
+    fn answer(keys: &BTreeSet<Vec<u8>>, page: &PageRequest, walked: &mut usize) -> RangeResponse {
         let found: Vec<&Vec<u8>> = keys.range(page.keys.start.clone()..).take_while(|key| page.keys.contains(key)).collect();
         *walked += found.len();
         let limit = usize::try_from(page.limit).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     fn check(keys: impl Iterator<Item = String>) -> usize {
         let keys: BTreeSet<Vec<u8>> = keys.map(String::into_bytes).collect();
         let whole = KeyRange::prefix("/registry/pods/");
-        let mut page = Page::first(&whole, None, Want::Values, PageSize::of(4 << 20));
+        let mut page = PageRequest::first(&whole, None, Want::Values, PageSize::of(4 << 20));
         let (mut found, mut walked) = (Vec::new(), 0);
         loop {
             let answer = answer(&keys, &page, &mut walked);

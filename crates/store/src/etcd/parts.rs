@@ -19,9 +19,9 @@ pub(super) const TOO_MANY: &str = "a message has more parts than any of etcd's";
 
 /// A channel whose answers are counted.
 #[derive(Clone)]
-pub(super) struct Counted(pub Channel);
+pub(super) struct CountedChannel(pub Channel);
 
-impl Service<http::Request<Body>> for Counted {
+impl Service<http::Request<Body>> for CountedChannel {
     type Response = http::Response<Body>;
     type Error = StdError;
     type Future = BoxFuture<'static, Result<Self::Response, StdError>>;
@@ -97,11 +97,11 @@ impl Counter {
     /// Counts what is in the next bytes; returns whether they may be decoded.
     fn count(&mut self, mut data: &[u8]) -> bool {
         /// A byte that says whether the message is compressed, and the length in four.
-        const HEADER: u8 = 5;
+        const GRPC_HEADER_BYTES: u8 = 5;
         while let [byte, rest @ ..] = data {
             if self.left == 0 {
                 self.header = (self.header.0 + 1, self.header.1 << 8 | u32::from(*byte));
-                if self.header.0 == HEADER {
+                if self.header.0 == GRPC_HEADER_BYTES {
                     (self.left, self.parts, self.at, self.number) = (self.header.1.into(), 0, MessagePlace::Tag, (0, 0));
                     self.header = (0, 0);
                 }
@@ -121,7 +121,7 @@ impl Counter {
         true
     }
 
-    /// Goes on by a byte, or by so many of a field's content.
+    /// Goes on by a byte, or by this many of a field's content.
     fn step(&mut self, byte: u8, taken: u64) -> bool {
         if let MessagePlace::Content(length) = self.at {
             self.at = if length == taken { MessagePlace::Tag } else { MessagePlace::Content(length - taken) };

@@ -13,11 +13,11 @@ use super::connector::{Connector, Failure, tls_failure};
 use super::tls;
 
 /// How long an answer to a probe may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it may take while a handshake that failed is explained, which is a part of the time for dialling.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long an answer that has begun may pause.
-const PAUSE: Duration = Duration::from_millis(300);
+const MAX_ANSWER_PAUSE: Duration = Duration::from_millis(300);
 /// The most that is read of an answer.
 const LONGEST_ANSWER: usize = 4096;
 
@@ -60,18 +60,18 @@ impl Connector {
                 exchange(self.tcp().await.ok()?, &request).await.ok()
             }
         };
-        timeout(PATIENCE, answered).await.ok()?
+        timeout(PROBE_TIMEOUT, answered).await.ok()?
     }
 
     /// Whether the port answers an HTTP/2 preface in plain text with its settings.
     async fn speaks_plain_http2(&self) -> bool {
         /// The client's preface and an empty SETTINGS frame (RFC 9113, section 3.4).
-        const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+        const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
         let answered = async {
             let mut tcp = self.tcp().await.ok()?;
             // A frame's length and type. An alert of TLS is shorter than a frame's head, and may be all that comes.
             let mut head = [0; 4];
-            tcp.write_all(PREFACE).await.ok()?;
+            tcp.write_all(HTTP2_PREFACE).await.ok()?;
             tcp.read_exact(&mut head).await.ok()?;
             Some(head[3] == 4)
         };
@@ -82,7 +82,7 @@ impl Connector {
     async fn speaks_tls(&self) -> bool {
         let (Ok(tcp), Some(config)) = (self.tcp().await, tls::probe_config()) else { return false };
         let Ok(name) = ServerName::try_from(self.endpoint.host.clone()) else { return false };
-        match timeout(PATIENCE, TlsConnector::from(Arc::clone(&config)).connect(name, tcp)).await {
+        match timeout(PROBE_TIMEOUT, TlsConnector::from(Arc::clone(&config)).connect(name, tcp)).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => matches!(tls_failure(&error), Failure::Tls(tls) if !matches!(tls, rustls::Error::InvalidMessage(_))),
             Err(_) => false,
@@ -94,10 +94,10 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str
     stream.write_all(request.as_bytes()).await?;
     let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
     // The end may never come: etcd's peer port leaves some connections open that it was asked to close.
-    let mut patience = PATIENCE;
+    let mut patience = PROBE_TIMEOUT;
     while let Ok(Ok(length @ 1..)) = timeout(patience, stream.read(&mut piece)).await {
         answer.extend_from_slice(&piece[..length]);
-        patience = PAUSE;
+        patience = MAX_ANSWER_PAUSE;
         if answer.len() >= LONGEST_ANSWER {
             break;
         }

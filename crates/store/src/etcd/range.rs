@@ -8,7 +8,7 @@ use futures_util::stream::BoxStream;
 use super::answer::{RangeAsked, RangeContent};
 use super::client::Cluster;
 use super::fetch::{ask, error_of, fetch};
-use super::page::{Page, PageSize};
+use super::page::{PageRequest, PageSize};
 use super::read_ahead::read_ahead;
 use super::wire::{key_value, range_request};
 use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
@@ -17,7 +17,7 @@ use crate::{At, KeyRange, KeyValue, Listing, Result, Revision, Want};
 /// Returns the keys of `keys` alive at `at`. The first page is read at once and fixes the revision, the others as they are wanted.
 pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: Want) -> Result<Listing<'static>> {
     let asked = revision_of(at);
-    let mut page = Page::first(&keys, asked, want, PageSize::of(cluster.config.page_bytes));
+    let mut page = PageRequest::first(&keys, asked, want, PageSize::of(cluster.config.page_bytes));
     let (first, _) = fetch(cluster, &mut page).await?;
     let revision = asked.unwrap_or_else(|| header_revision(&first));
     page.revision = Some(revision);
@@ -31,7 +31,7 @@ pub(super) async fn get(cluster: &Cluster, key: &[u8], at: Revision, want: Want)
 
 /// Returns the first keys of a range, no more than `most`.
 pub(super) async fn first(cluster: &Cluster, keys: &KeyRange, at: At, want: Want, most: usize) -> Result<Vec<KeyValue>> {
-    let mut page = Page::first(keys, revision_of(at), want, PageSize::of(cluster.config.page_bytes)).limited(most);
+    let mut page = PageRequest::first(keys, revision_of(at), want, PageSize::of(cluster.config.page_bytes)).limited(most);
     let mut found: Vec<KeyValue> = Vec::new();
     while found.len() < most {
         let (mut answer, _) = fetch(cluster, &mut page).await?;
@@ -68,7 +68,7 @@ pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<
     }
 }
 
-fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: RangeResponse) -> BoxStream<'static, Result<KeyValue>> {
+fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: PageRequest, mut first: RangeResponse) -> BoxStream<'static, Result<KeyValue>> {
     Box::pin(try_stream! {
         let mut next = page.next(&keys, &first);
         let mut coming = None;

@@ -14,17 +14,17 @@ use super::calls::Client;
 use super::client::Cluster;
 use super::config::{Consistency, PAGE_BYTES, ReadConsistency};
 use super::fetch::fetch;
-use super::page::{Page, PageSize};
+use super::page::{PageRequest, PageSize};
 use super::wire::{bytes, range_request};
 use crate::proto::etcdserverpb::{RangeStreamResponse, ResponseHeader};
 use crate::proto::mvccpb::KeyValue;
 use crate::{KeyRange, Result, Want};
 
 /// The key-values of one page.
-pub(super) type Values = Vec<KeyValue>;
+pub(super) type PageValues = Vec<KeyValue>;
 
 /// Begins to read `page` and those after it to the end of `keys`. One page waits while one is worked on.
-pub(super) fn read_ahead(cluster: &Arc<Cluster>, keys: &KeyRange, page: Page) -> Receiver<Result<Values>> {
+pub(super) fn read_ahead(cluster: &Arc<Cluster>, keys: &KeyRange, page: PageRequest) -> Receiver<Result<PageValues>> {
     let (sender, receiver) = channel(1);
     let ahead = Ahead { cluster: Arc::clone(cluster), keys: keys.clone(), sender };
     tokio::spawn(ahead.run(page));
@@ -34,11 +34,11 @@ pub(super) fn read_ahead(cluster: &Arc<Cluster>, keys: &KeyRange, page: Page) ->
 struct Ahead {
     cluster: Arc<Cluster>,
     keys: KeyRange,
-    sender: Sender<Result<Values>>,
+    sender: Sender<Result<PageValues>>,
 }
 
 impl Ahead {
-    async fn run(self, first: Page) {
+    async fn run(self, first: PageRequest) {
         let mut next = match self.may_stream(&first) {
             true => match self.stream(first).await {
                 Ok(next) => next,
@@ -61,21 +61,21 @@ impl Ahead {
     }
 
     /// A user who sets a rate or a page size gets pages.
-    fn may_stream(&self, page: &Page) -> bool {
+    fn may_stream(&self, page: &PageRequest) -> bool {
         let config = &self.cluster.config;
         let is_free = config.qps.is_none() && config.page_bytes >= PAGE_BYTES;
         is_free && page.want == Want::Values && !self.cluster.has_no_stream.load(Ordering::Relaxed)
     }
 
     /// Reads in one stream. Returns the page to go on with where it does not come to the end; `None` if it does, or if no one takes any more.
-    async fn stream(&self, page: Page) -> Result<Option<Page>, Untrue> {
+    async fn stream(&self, page: PageRequest) -> Result<Option<PageRequest>, Untrue> {
         let mut stream = match self.open(&page).await {
-            Stream::Open(stream) => stream,
-            Stream::Unknown => {
+            PageStream::Open(stream) => stream,
+            PageStream::Unknown => {
                 self.cluster.has_no_stream.store(true, Ordering::Relaxed);
                 return Ok(Some(page));
             }
-            Stream::Failed => return Ok(Some(page)),
+            PageStream::Failed => return Ok(Some(page)),
         };
         let mut last = page;
         loop {
@@ -96,7 +96,7 @@ impl Ahead {
     }
 
     /// Checks a message of a stream that has come as far as `page`; returns the page after it.
-    fn following(&self, page: Page, values: &[KeyValue], header: Option<&ResponseHeader>) -> Result<Page, Untrue> {
+    fn following(&self, page: PageRequest, values: &[KeyValue], header: Option<&ResponseHeader>) -> Result<PageRequest, Untrue> {
         let keys = page.whole(&self.keys);
         let asked = RangeAsked { keys: &keys, ..page.asked() };
         if header.is_some() {
@@ -116,7 +116,7 @@ impl Ahead {
     }
 
     /// Asks the member that answered the first page.
-    async fn open(&self, page: &Page) -> Stream {
+    async fn open(&self, page: &PageRequest) -> PageStream {
         let consistency = match self.cluster.config.consistency {
             ReadConsistency::Linearizable => Consistency::Linearizable,
             // The revision is known.
@@ -128,18 +128,18 @@ impl Ahead {
             let asked = asked.clone();
             async move {
                 match client.range_stream(asked).await {
-                    Err(status) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
-                    opened => Ok(Stream::Open(Box::new(opened?))),
+                    Err(status) if status.code() == Code::Unimplemented => Ok(PageStream::Unknown),
+                    opened => Ok(PageStream::Open(Box::new(opened?))),
                 }
             }
         };
         // The page that follows shows why it failed.
-        self.cluster.preferred().ask(&self.cluster.config, consistency, open).await.unwrap_or(Stream::Failed)
+        self.cluster.preferred().ask(&self.cluster.config, consistency, open).await.unwrap_or(PageStream::Failed)
     }
 }
 
 /// What became of a stream.
-enum Stream {
+enum PageStream {
     Open(Box<Streaming<RangeStreamResponse>>),
     /// The member knows no such call: it is older than 3.7.
     Unknown,

@@ -32,10 +32,10 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<ClientConfig> {
         }
         (None, None) => Ok(builder.with_no_client_auth()),
         (Some(cert), None) => {
-            Err(trouble(format!("{} has no key with it", cert.display()), Some("give its private key with --key".to_owned())))
+            Err(trouble(format!("{} comes without its key", cert.display()), Some("give its private key with --key".to_owned())))
         }
         (None, Some(key)) => {
-            Err(trouble(format!("{} has no certificate with it", key.display()), Some("give its certificate with --cert".to_owned())))
+            Err(trouble(format!("{} comes without its certificate", key.display()), Some("give its certificate with --cert".to_owned())))
         }
     }
 }

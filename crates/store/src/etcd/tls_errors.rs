@@ -20,7 +20,7 @@ pub(super) fn of_tls(error: &rustls::Error, endpoint: &Endpoint, config: &EtcdCo
             ),
             None => Trouble::new(
                 Class::Endpoint,
-                format!("{url} wants a client certificate (TLS alert {})", alert_name(*alert)),
+                format!("{url} requires a client certificate (TLS alert {})", alert_name(*alert)),
                 "give --cert and --key (kubeadm: /etc/kubernetes/pki/etcd/healthcheck-client.crt and .key)",
             ),
         },

@@ -4,7 +4,7 @@ use super::part::Part;
 use crate::{PartGap, Revision};
 
 /// More gaps are not listed one by one.
-const LISTED: usize = 3;
+const MAX_GAPS_LISTED: usize = 3;
 
 /// The revisions between the first and the last at which no part can be read.
 pub(super) fn between(parts: &[Part]) -> Vec<PartGap> {
@@ -57,7 +57,7 @@ pub(super) fn sentences(gaps: &[PartGap]) -> Vec<String> {
             gap.to.after()
         )
     };
-    if gaps.len() <= LISTED {
+    if gaps.len() <= MAX_GAPS_LISTED {
         return gaps.iter().map(one).collect();
     }
     let missing: i64 = gaps.iter().map(|gap| gap.to.0 - gap.from.0 + 1).sum();
@@ -68,8 +68,8 @@ pub(super) fn sentences(gaps: &[PartGap]) -> Vec<String> {
 /// Says which gaps the changes that were shown pass over.
 pub(super) fn passed_over<'a>(gaps: impl Iterator<Item = &'a PartGap>) -> Option<String> {
     let gaps: Vec<&PartGap> = gaps.collect();
-    let listed: Vec<String> = gaps.iter().take(LISTED).map(|gap| format!("{} to {}", gap.from, gap.to)).collect();
-    let more = if gaps.len() > LISTED { format!(" and {} more gaps", gaps.len() - LISTED) } else { String::new() };
+    let listed: Vec<String> = gaps.iter().take(MAX_GAPS_LISTED).map(|gap| format!("{} to {}", gap.from, gap.to)).collect();
+    let more = if gaps.len() > MAX_GAPS_LISTED { format!(" and {} more gaps", gaps.len() - MAX_GAPS_LISTED) } else { String::new() };
     (!gaps.is_empty())
         .then(|| format!("changes of revisions {}{more} were read past and are missing: none of the sources has them", listed.join(", ")))
 }

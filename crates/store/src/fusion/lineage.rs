@@ -16,11 +16,11 @@ use crate::load::Peek;
 use crate::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Source, Until, Want, WatchItem};
 
 /// The least number of changes compared: the newest of those that both can have.
-const COMPARED: usize = 256;
+const MIN_CHANGES_COMPARED: usize = 256;
 /// How many revisions of an opened file are searched for them first.
 const LOOKED_AT: i64 = 4096;
 /// How many revisions are tried to find one with changes in both.
-const TRIED: i64 = 16;
+const MAX_REVISIONS_TRIED: i64 = 16;
 
 /// One of the sources that are compared.
 pub(super) struct Witness<'a> {
@@ -98,7 +98,7 @@ impl<'a> Witness<'a> {
     async fn written_upto(&self, revision: i64) -> Result<Vec<Event>> {
         let revision = Revision(revision);
         let found = match self.evidence {
-            WitnessSource::Closed(peek) => peek.written_upto(revision, COMPARED).unwrap_or_default(),
+            WitnessSource::Closed(peek) => peek.written_upto(revision, MIN_CHANGES_COMPARED).unwrap_or_default(),
             WitnessSource::Open(source) => newest_events(source, revision).await?,
             WitnessSource::Live(source) => {
                 let listing = source.range(KeyRange::all(), At::Newest, Want::Keys).await?;
@@ -109,7 +109,7 @@ impl<'a> Witness<'a> {
                     .map(|entry| Event::put(entry, Origin::Live))
                     .collect();
                 found.sort_by_key(|event| std::cmp::Reverse(event.revision));
-                found.truncate(COMPARED);
+                found.truncate(MIN_CHANGES_COMPARED);
                 found
             }
         };
@@ -130,13 +130,13 @@ pub(super) async fn events(source: &dyn Source, keys: KeyRange, from: Revision, 
     Ok(found)
 }
 
-/// The newest changes up to a revision, the newest first: `COMPARED` or more of them, or all there are.
+/// The newest changes up to a revision, the newest first: `MIN_CHANGES_COMPARED` or more of them, or all there are.
 async fn newest_events(source: &dyn Source, upto: Revision) -> Result<Vec<Event>> {
     let mut revisions = LOOKED_AT;
     loop {
         let from = Revision((upto.0 - revisions).max(1));
         let mut found = certain(events(source, KeyRange::all(), from, upto).await?);
-        if found.len() >= COMPARED || from == Revision(1) {
+        if found.len() >= MIN_CHANGES_COMPARED || from == Revision(1) {
             found.reverse();
             return Ok(found);
         }
@@ -166,7 +166,7 @@ async fn overlapping(older: &Witness<'_>, newer: &Witness<'_>, first: i64, last:
         return of_some_keys(older, newer, first).await;
     }
     let mut is_shared = false;
-    for revision in (first..=last).rev().take(TRIED as usize) {
+    for revision in (first..=last).rev().take(MAX_REVISIONS_TRIED as usize) {
         match differs(older, newer, revision).await? {
             None => continue,
             Some(None) => is_shared = true,
@@ -186,7 +186,7 @@ async fn first_difference(older: &Witness<'_>, newer: &Witness<'_>, first: i64, 
     }
     let Some(sentence) = differs(older, newer, high).await?.flatten() else { return Ok(Verdict::Unknown) };
     // What they have in common before it shows that they were one.
-    for revision in (first..high).rev().take(TRIED as usize) {
+    for revision in (first..high).rev().take(MAX_REVISIONS_TRIED as usize) {
         if differs(older, newer, revision).await? == Some(None) {
             return Ok(Verdict::Parted { after: Revision(revision), conflict: sentence });
         }
@@ -213,7 +213,7 @@ async fn of_some_keys(older: &Witness<'_>, newer: &Witness<'_>, first: i64) -> R
     let mut conflict = None;
     let mut is_shared = false;
     let held = partial.written_upto(older.span.newest.0).await?;
-    for event in held.iter().take_while(|event| event.revision.0 >= first).take(COMPARED) {
+    for event in held.iter().take_while(|event| event.revision.0 >= first).take(MIN_CHANGES_COMPARED) {
         let Some(theirs) = other.changes(event.revision.0).await? else { continue };
         let same_key = theirs.iter().find(|their| their.key_value.key == event.key_value.key);
         match same_key {

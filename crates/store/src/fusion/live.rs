@@ -66,7 +66,7 @@ impl LivePart {
             Err(error) => return Err(error),
             Ok(Verdict::Agree) => {}
             Ok(Verdict::Unknown) => {
-                self.tell(&format!("nothing shows that {} is of the cluster of the files: they have no change in common", self.name));
+                self.tell(&format!("cannot tell that {} is from the cluster of the files: they have no change in common", self.name));
             }
             Ok(Verdict::Conflict(conflict) | Verdict::Parted { conflict, .. }) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
         }
@@ -207,8 +207,8 @@ impl LivePart {
     /// The revision of its compaction, and what keys have of the time from a revision on to that, each with its number in its revision.
     async fn survivors(&self, ranges: &[KeyRange], from: i64) -> Result<(Revision, Vec<(i64, KeyValue)>)> {
         /// Another compaction may come between.
-        const TRIES: usize = 5;
-        for _ in 0..TRIES {
+        const MAX_COMPACTION_ATTEMPTS: usize = 5;
+        for _ in 0..MAX_COMPACTION_ATTEMPTS {
             let RevisionSpan { oldest, compacted, .. } = self.source.span().await?;
             if compacted.is_none() || oldest.0 <= from {
                 return Ok((Revision(from), Vec::new()));

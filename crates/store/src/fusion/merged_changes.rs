@@ -15,11 +15,11 @@ use super::{Fused, gaps};
 use crate::{Error, Event, EventKind, KeyRange, Result, Revision, Until, WatchItem};
 
 /// A live etcd is watched over so many revisions for the sake of a few keys; over more each key is searched.
-const SHORT: i64 = 5_000;
+const MAX_WATCHED_REVISIONS: i64 = 5_000;
 /// A live etcd is watched over so many revisions that files have too.
-const HEAVY: i64 = 50_000;
+const MAX_LIGHT_REVISIONS: i64 = 50_000;
 /// How many keys are searched one by one.
-const KEYS: usize = 2_000;
+const MAX_KEYS_SEARCHED: usize = 2_000;
 
 /// How a live etcd is asked for revisions of the files.
 enum LiveReading {
@@ -42,7 +42,7 @@ impl Fused {
             let of_files = newest.min(end);
             // Revisions at which single keys were alive.
             let mut alive_at: HashMap<Bytes, Vec<Revision>> = HashMap::new();
-            let is_searchable = matches!(until, Until::Revision(_)) && ranges.len() <= KEYS && are_keys(&ranges);
+            let is_searchable = matches!(until, Until::Revision(_)) && ranges.len() <= MAX_KEYS_SEARCHED && are_keys(&ranges);
             if from <= of_files {
                 let mut items = self.read_files(&ranges, from, of_files, are_shown).await?;
                 while let Some(item) = items.next().await.transpose()? {
@@ -82,7 +82,7 @@ impl Fused {
         match asked {
             LiveReading::Not => Ok(files),
             LiveReading::Watched if !is_denied => self.beside_watched(live, files, ranges, from, to).await,
-            LiveReading::Watched if !(ranges.len() <= KEYS && are_keys(ranges)) => {
+            LiveReading::Watched if !(ranges.len() <= MAX_KEYS_SEARCHED && are_keys(ranges)) => {
                 live.tell(&format!("{} is not compared with the files: its history of these keys may not be read by this user", live.name));
                 Ok(files)
             }
@@ -129,19 +129,19 @@ impl Fused {
         if !self.have_all(from, first, to) {
             return Ok(LiveReading::Watched);
         }
-        let are_keys = ranges.len() <= KEYS && are_keys(ranges);
+        let are_keys = ranges.len() <= MAX_KEYS_SEARCHED && are_keys(ranges);
         let length = to - first;
         if !are_shown {
             return Ok(LiveReading::Not);
         }
-        if length > SHORT && are_keys {
+        if length > MAX_WATCHED_REVISIONS && are_keys {
             return Ok(LiveReading::Searched);
         }
-        if length <= HEAVY {
+        if length <= MAX_LIGHT_REVISIONS {
             return Ok(LiveReading::Watched);
         }
         live.tell(&format!(
-            "{} has revisions {first} to {to} of the files too; so long a history is not read once more to compare them, and their \
+            "{} also has revisions {first} to {to} of the files; ketcd does not read so long a history again to compare them, and their \
              changes do not name it",
             live.name
         ));

@@ -152,16 +152,16 @@ fn names(parts: &[Part], live: Option<&LivePart>) -> String {
 /// The names of several sources as one.
 pub(crate) fn joined_name(names: &[&str]) -> String {
     /// More are counted.
-    const NAMED: usize = 8;
+    const MAX_FILES_NAMED: usize = 8;
     match names {
-        [first, .., last] if names.len() > NAMED => format!("{first} … {last} ({} sources)", names.len()),
+        [first, .., last] if names.len() > MAX_FILES_NAMED => format!("{first} … {last} ({} sources)", names.len()),
         _ => names.join(", "),
     }
 }
 
 fn not_of_one_cluster(path: &str, conflict: &str) -> Error {
     let problem = format!(
-        "these are not of one etcd cluster: {conflict}; give the files of one cluster only, and of one that was restored from a backup those from before it or from after"
+        "these are not from one etcd cluster: {conflict}; give the files of one cluster only; if it was restored from a backup, only those from before or only those from after"
     );
     Error::Format { path: path.to_owned(), problem }
 }
@@ -169,9 +169,9 @@ fn not_of_one_cluster(path: &str, conflict: &str) -> Error {
 /// The error of the files of a cluster before and after it was restored.
 fn parted(one: &str, other: &str, after: Revision, conflict: &str) -> Error {
     let problem = format!(
-        "these are not of one etcd cluster any more: they agree up to revision {after} and go on differently, as a cluster does that was restored from a \
-         backup of about that revision; {conflict}. Give the files of one history only, from before or from after; what differs now is shown by: \
-         ketcd diff {one} {other}"
+        "these are no longer from one etcd cluster: they agree up to revision {after} and differ after it, as if the cluster was restored from a backup of \
+         about that revision; {conflict}. Give the files of one history only, from before or from after; to see what differs now: ketcd diff {one} \
+         {other}"
     );
     Error::Format { path: format!("{one}, {other}"), problem }
 }
@@ -226,7 +226,7 @@ async fn check_neighbours(parts: &[Part]) -> Result<Vec<String>> {
                 Verdict::Conflict(conflict) => return Err(not_of_one_cluster(&format!("{}, {}", neighbour.name, part.name), &conflict)),
                 Verdict::Parted { after, conflict } => return Err(parted(&neighbour.name, &part.name, after, &conflict)),
                 Verdict::Unknown => unproven.push(format!(
-                    "nothing shows that {} and {} are of one cluster: they have no change in common",
+                    "cannot tell that {} and {} are from one cluster: they have no change in common",
                     neighbour.name, part.name
                 )),
             }

@@ -16,19 +16,19 @@ use crate::{
     At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem,
 };
 
-const KEYS: i64 = 10;
+const KEY_COUNT: i64 = 10;
 
 /// Ten keys in turn, and one that is written once in ten revisions.
 fn history(newest: i64) -> Vec<Event> {
     let event = |main: i64| {
-        let number = main % KEYS;
-        let create_revision = if number < 2 { number + KEYS } else { number };
+        let number = main % KEY_COUNT;
+        let create_revision = if number < 2 { number + KEY_COUNT } else { number };
         let key_value = KeyValue {
             key: Bytes::from(format!("/registry/configmaps/lab/c{number}")),
             value: Bytes::from(format!("value {main} {}", "x".repeat(200))),
             create_revision: Revision(create_revision),
             mod_revision: Revision(main),
-            version: (main - create_revision) / KEYS + 1,
+            version: (main - create_revision) / KEY_COUNT + 1,
             replaced: Revision(0),
             lease: 0,
         };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::budget::Budget;
 use super::compression::Decoder;
-use super::container::{self, Body, Entry, Kind, WITHIN};
+use super::container::{self, Body, ContainerEntry, ENTRY_SEPARATOR, EntryKind};
 use super::formats::reading;
 use super::options::{Limits, Reading};
 use super::path_content::{is_known_folder, split};
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// Audit logs, which are opened when they are read.
 #[derive(Default)]
 pub struct AuditLogs {
-    files: Vec<(String, Entry)>,
+    files: Vec<(String, ContainerEntry)>,
     limits: Limits,
 }
 
@@ -89,12 +89,12 @@ impl AuditLogs {
 }
 
 /// A stream that is unpacked, and fails where all that is unpacked becomes too much.
-struct Counted {
+struct CountedStream {
     from: Decoder,
     budget: Budget,
 }
 
-impl Read for Counted {
+impl Read for CountedStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.from.read(into)?;
         self.budget.work(length as u64)?;
@@ -103,11 +103,11 @@ impl Read for Counted {
 }
 
 /// The logs at a path, and whether it holds anything else.
-fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
+fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, ContainerEntry)>, bool)> {
     let (outer, within) = split(path);
     if outer == "-" {
         let bytes = Body::Bytes(image::standard_input(&reading(limits))?);
-        return in_file(outer, within, Entry { name: outer.to_owned(), body: bytes }, limits);
+        return in_file(outer, within, ContainerEntry { name: outer.to_owned(), body: bytes }, limits);
     }
     if !Path::new(outer).exists() || within.is_empty() && image::is_directory(outer) && is_known_folder(Path::new(outer)) {
         return Ok((Vec::new(), true));
@@ -123,30 +123,30 @@ fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
         let entries = container::audit_logs_in_folder(Path::new(outer), within, &reading(limits));
         return Ok(named(outer, "/", entries.map_err(|problem| Error::Format { path: path.to_owned(), problem })?));
     }
-    in_file(outer, within, Entry { name: outer.to_owned(), body: Body::File(outer.into()) }, limits)
+    in_file(outer, within, ContainerEntry { name: outer.to_owned(), body: Body::File(outer.into()) }, limits)
 }
 
 /// The same of a file.
-fn in_file(outer: &str, within: &str, file: Entry, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
+fn in_file(outer: &str, within: &str, file: ContainerEntry, limits: &Limits) -> Result<(Vec<(String, ContainerEntry)>, bool)> {
     // What is wrong with it is said by who opens it.
     let Ok(look) = file.look(&limits.budget()) else { return Ok((Vec::new(), true)) };
-    match Kind::of(&file, &look.bytes) {
-        Kind::AuditLog => Ok((vec![(outer.to_owned(), file)], false)),
-        Kind::Archive => {
+    match EntryKind::of(&file, &look.bytes) {
+        EntryKind::AuditLog => Ok((vec![(outer.to_owned(), file)], false)),
+        EntryKind::Archive => {
             let archive = image::look(outer, &reading(limits))?.bytes;
             let entries = container::audit_logs_in_archive(outer, &archive, within, &reading(limits));
-            Ok(entries.map_or((Vec::new(), true), |entries| named(outer, WITHIN, entries)))
+            Ok(entries.map_or((Vec::new(), true), |entries| named(outer, ENTRY_SEPARATOR, entries)))
         }
         _ => Ok((Vec::new(), true)),
     }
 }
 
-fn named(outer: &str, separator: &str, (logs, holds_others): (Vec<Entry>, bool)) -> (Vec<(String, Entry)>, bool) {
+fn named(outer: &str, separator: &str, (logs, holds_others): (Vec<ContainerEntry>, bool)) -> (Vec<(String, ContainerEntry)>, bool) {
     let outer = outer.trim_end_matches('/');
     (logs.into_iter().map(|entry| (format!("{outer}{separator}{}", entry.name), entry)).collect(), holds_others)
 }
 
-impl Entry {
+impl ContainerEntry {
     /// All of it, decompressed while it is read.
     fn stream(&self, reading: &Reading<'_>) -> Result<Decoder> {
         let failed = |cause| Error::File { path: self.name.clone(), cause };
@@ -168,7 +168,7 @@ impl Entry {
         let is_compressed = super::compression::looks_compressed(&beginning);
         let mut from: Decoder = Box::new(Cursor::new(beginning).chain(from));
         if !is_compressed {
-            return Ok(Box::new(Counted { from, budget: reading.limits.budget() }));
+            return Ok(Box::new(CountedStream { from, budget: reading.limits.budget() }));
         }
         let anything = Reading { may_be_known: |_| true, ..*reading };
         let unpacked = spool::unpack(&self.name, "zip", &mut from, &anything)?;
@@ -178,7 +178,7 @@ impl Entry {
     fn decompressed(&self, bytes: Bytes, reading: &Reading<'_>) -> Result<Decoder> {
         let decoder = super::compression::decoder(bytes.clone()).map_err(|cause| Error::File { path: self.name.clone(), cause })?;
         Ok(match decoder {
-            Some((_, from)) => Box::new(Counted { from, budget: reading.limits.budget() }),
+            Some((_, from)) => Box::new(CountedStream { from, budget: reading.limits.budget() }),
             None => Box::new(Cursor::new(bytes)),
         })
     }

@@ -3,12 +3,12 @@
 use memchr::memmem;
 
 /// Columns of tables that hold events as text: of CloudWatch, Azure, Splunk, Grafana and Kibana.
-const COLUMNS: [&[u8]; 8] = [b"message", b"log_s", b"_raw", b"line", b"Line", b"_source", b"event.original", b"log"];
+const TEXT_COLUMNS: [&[u8]; 8] = [b"message", b"log_s", b"_raw", b"line", b"Line", b"_source", b"event.original", b"log"];
 
 /// Whether text begins as an audit log does: with events of an API server, or with what a cloud's export makes of them.
 pub(super) fn begins_as_audit_log(bytes: &[u8]) -> bool {
-    const HEAD: usize = 64 << 10;
-    let head = &bytes[..bytes.len().min(HEAD)];
+    const PROBED_BYTES: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if head.contains(&0) {
         return false;
@@ -33,7 +33,7 @@ pub(super) fn begins_as_audit_log(bytes: &[u8]) -> bool {
         Some(_) => {
             is_table(first)
                 || is_event && has_line
-                || is_event && COLUMNS.iter().any(|column| memmem::find(first, column).is_some())
+                || is_event && TEXT_COLUMNS.iter().any(|column| memmem::find(first, column).is_some())
                 || begins_within_a_line(head)
         }
         None => false,
@@ -60,16 +60,16 @@ fn is_table(header: &[u8]) -> bool {
 /// Whether events begin JSON that do not name their version, as the items of an EventList do that a webhook's backend took out of it: an object, in
 /// lists and other objects perhaps, has the members that only events have.
 fn has_bare_event(head: &[u8]) -> bool {
-    const DEEPEST: usize = 10;
+    const MAX_WRAPPINGS: usize = 10;
     if memmem::find(head, b"\"auditID\"").is_none() {
         return false;
     }
     // For each open object which of the members it has; a list has none.
-    let (mut open, mut at): (Vec<[bool; EVENT.len()]>, usize) = (Vec::new(), 0);
+    let (mut open, mut at): (Vec<[bool; EVENT_MEMBERS.len()]>, usize) = (Vec::new(), 0);
     while let Some(&byte) = head.get(at) {
         at += 1;
         match byte {
-            b'{' | b'[' => open.push([false; EVENT.len()]),
+            b'{' | b'[' => open.push([false; EVENT_MEMBERS.len()]),
             b'}' | b']' => {
                 open.pop();
             }
@@ -79,9 +79,9 @@ fn has_bare_event(head: &[u8]) -> bool {
                 at += length + 1;
                 let is_name = head.get(at..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"));
                 let depth = open.len();
-                if let (Some(place), Some(members)) = (EVENT.iter().position(|known| is_name && *known == name), open.last_mut()) {
+                if let (Some(place), Some(members)) = (EVENT_MEMBERS.iter().position(|known| is_name && *known == name), open.last_mut()) {
                     members[place] = true;
-                    if depth <= DEEPEST && members.iter().all(|is_there| *is_there) {
+                    if depth <= MAX_WRAPPINGS && members.iter().all(|is_there| *is_there) {
                         return true;
                     }
                 }
@@ -93,7 +93,7 @@ fn has_bare_event(head: &[u8]) -> bool {
 }
 
 /// Members that each event has; together no other object does (k8s.io/apiserver pkg/apis/audit/v1, `Event`).
-const EVENT: [&[u8]; 4] = [b"auditID", b"stage", b"verb", b"requestURI"];
+const EVENT_MEMBERS: [&[u8]; 4] = [b"auditID", b"stage", b"verb", b"requestURI"];
 
 /// How long a string of JSON is, of which the beginning was read.
 fn string_length(text: &[u8]) -> usize {
@@ -111,13 +111,13 @@ fn string_length(text: &[u8]) -> usize {
 /// Whether JSON that is not an object of Kubernetes holds such an event as text.
 fn is_quoting_bare_event(head: &[u8]) -> bool {
     let is_quoted = |member: &&[u8]| memmem::find(head, &[b"\\\"", *member, b"\\\""].concat()).is_some();
-    EVENT.iter().all(is_quoted) && memmem::find(head, b"\"apiVersion\"").is_none()
+    EVENT_MEMBERS.iter().all(is_quoted) && memmem::find(head, b"\"apiVersion\"").is_none()
 }
 
-/// Says that text is an audit log in YAML, which is not read; `None` where it is none.
+/// Says that text is an audit log in YAML, which is not read; `None` if it is not one.
 pub(super) fn as_yaml(bytes: &[u8]) -> Option<&'static str> {
-    const HEAD: usize = 64 << 10;
-    let head = &bytes[..bytes.len().min(HEAD)];
+    const PROBED_BYTES: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     if head.trim_ascii_start().first().is_none_or(|first| b"{[".contains(first)) || head.contains(&0) {
         return None;
     }
@@ -129,10 +129,10 @@ pub(super) fn as_yaml(bytes: &[u8]) -> Option<&'static str> {
     };
     if has_member(b"protoPayload") && (memmem::find(head, b"k8s.io").is_some() || memmem::find(head, b"io.k8s.").is_some()) {
         return Some(
-            "is Google Cloud's audit log as YAML, which `gcloud logging read` prints unless told otherwise; read it again with --format=json",
+            "is Google Cloud's audit log as YAML, which `gcloud logging read` prints by default; read it again with --format=json",
         );
     }
-    EVENT.iter().all(|member| has_member(member)).then_some(
+    EVENT_MEMBERS.iter().all(|member| has_member(member)).then_some(
         "is an audit log as YAML, which is not read; give its events as JSON, one a line, as the API server writes them, or convert them: yq -o json -I 0 . FILE",
     )
 }

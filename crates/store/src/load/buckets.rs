@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bolt::{Bolt, Bucket, Pair, Walk};
+use super::bolt::{Bolt, Bucket, BucketPair, Walk};
 use super::wal::Auth;
 use prost::Message;
 
@@ -108,7 +108,7 @@ pub(super) fn lease(bytes: &[u8]) -> Option<i64> {
 }
 
 /// Reads a pair of the bucket `auth`, `authUsers` or `authRoles` into `auth`; `None` where it cannot be read.
-pub(super) fn auth(bolt: &Bolt, bucket: &[u8], pair: Pair, auth: &mut Auth) -> Option<()> {
+pub(super) fn auth(bolt: &Bolt, bucket: &[u8], pair: BucketPair, auth: &mut Auth) -> Option<()> {
     let (key, value) = (&bolt.image[pair.key], bolt.image.slice(pair.value));
     match (bucket, key) {
         (b"auth", b"authEnabled") => auth.is_enabled = value[..] == [1],

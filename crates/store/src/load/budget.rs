@@ -15,7 +15,7 @@ use super::mapped::map_lazily;
 
 /// What files may take besides the bytes that are unpacked of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct FileLimits {
     /// The bytes of small unpacked files that stay on the heap at once; more of them lie in files without a name.
     pub heap: u64,
     /// The bytes that the indexes of all files may take at once, and the lists of what archives hold.
@@ -24,7 +24,7 @@ pub struct Bounds {
     pub looks: u64,
 }
 
-impl Default for Bounds {
+impl Default for FileLimits {
     fn default() -> Self {
         Self { heap: 64 << 20, index: 768 << 20, looks: 2 << 30 }
     }
@@ -35,12 +35,12 @@ const WORK_A_BYTE: u64 = 256;
 const LOOKS_A_BYTE: u64 = 64;
 const INDEX_A_BYTE: u64 = 4;
 
-/// What of `--max-unpacked-size` indexes may take, and looks, where that is more than [`Bounds`] has: who raises it raises these too.
+/// What of `--max-unpacked-size` indexes may take, and looks, where that is more than [`FileLimits`] has: who raises it raises these too.
 const INDEX_OF_UNPACKED: u64 = 22;
 const LOOKS_OF_UNPACKED: u64 = 8;
 
 /// Small unpacked files share a file without a name of this length: there may be more of them than a process may have mappings.
-const CHUNK: usize = 64 << 20;
+const CHUNK_BYTES: usize = 64 << 20;
 
 /// What was taken so far. Clones share it, so that everything one command reads counts together.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ struct Meters {
     files: AtomicU64,
     /// How often more was asked for than is allowed.
     refusals: AtomicU64,
-    chunk: Mutex<Option<Chunk>>,
+    chunk: Mutex<Option<SharedFile>>,
 }
 
 impl Spent {
@@ -76,7 +76,7 @@ impl Spent {
 
 /// A file without a name that small files share.
 #[derive(Debug)]
-struct Chunk {
+struct SharedFile {
     file: File,
     map: Bytes,
     used: usize,
@@ -86,7 +86,7 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub struct Budget {
     unpacked: u64,
-    bounds: Bounds,
+    bounds: FileLimits,
     spent: Spent,
 }
 
@@ -122,24 +122,24 @@ impl fmt::Display for Exceeded {
         match *self {
             Self::Unpacked { most, with_others: false } => write!(
                 formatter,
-                "more than {most} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size"
+                "it unpacks to more than {most} bytes, and ketcd stops there; if it is really that large, raise --max-unpacked-size"
             ),
             Self::Unpacked { most, with_others: true } => write!(
                 formatter,
-                "with what was unpacked before it, more than {most} bytes come out of it, and no more are taken; if all is really that large, raise \
+                "with what was unpacked before it, it unpacks to more than {most} bytes, and ketcd stops there; if all of it is really that large, raise \
                  --max-unpacked-size"
             ),
             Self::Index { most } => write!(
                 formatter,
-                "an index of it takes more than {most} bytes of memory, and no more are taken; read a part of it, or raise --max-unpacked-size"
+                "an index of it takes more than {most} bytes of memory, and ketcd stops there; read a part of it, or raise --max-unpacked-size"
             ),
             Self::Work { most } => write!(
                 formatter,
-                "more than {most} bytes had to be unpacked to read it, and no more are; if it is really that large, raise --max-unpacked-size"
+                "reading it needs more than {most} unpacked bytes, and ketcd stops there; if it is really that large, raise --max-unpacked-size"
             ),
             Self::Looks { most } => write!(
                 formatter,
-                "more than {most} bytes had to be unpacked only to see what lies in it, and no more are; name what is meant (-f PATH::NAME), or raise \
+                "seeing what is in it needs more than {most} unpacked bytes, and ketcd stops there; name the entry to read (-f PATH::NAME), or raise \
                  --max-unpacked-size"
             ),
         }
@@ -182,7 +182,7 @@ impl Reservation {
     ///
     /// # Errors
     ///
-    /// There is no more; what was taken stays.
+    /// The limit is reached; what was taken stays taken.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Exceeded> {
         let (meter, most) = self.budget.meter(self.of);
         if !take(meter, bytes, most) {
@@ -214,7 +214,7 @@ fn take(meter: &AtomicU64, bytes: u64, most: u64) -> bool {
 
 impl Budget {
     /// A budget of `unpacked` bytes that are unpacked at once.
-    pub fn new(unpacked: u64, bounds: Bounds, spent: Spent) -> Self {
+    pub fn new(unpacked: u64, bounds: FileLimits, spent: Spent) -> Self {
         Self { unpacked, bounds, spent }
     }
 
@@ -294,9 +294,9 @@ impl Budget {
         if take(meter, bytes.len() as u64, most) {
             heap.bytes = bytes.len() as u64;
             bytes.shrink_to_fit();
-            return Ok(Held::bytes(bytes.into(), vec![room, heap]));
+            return Ok(HeldBytes::bytes(bytes.into(), vec![room, heap]));
         }
-        self.spent.0.with_others(&bytes).map(|bytes| Held::bytes(bytes, vec![room]))
+        self.spent.0.with_others(&bytes).map(|bytes| HeldBytes::bytes(bytes, vec![room]))
     }
 }
 
@@ -306,8 +306,8 @@ impl Meters {
         let mut held = self.chunk.lock().unwrap_or_else(PoisonError::into_inner);
         if held.as_ref().is_none_or(|chunk| chunk.used + bytes.len() > chunk.map.len()) {
             let file = tempfile::tempfile()?;
-            file.set_len(CHUNK.max(bytes.len()) as u64)?;
-            *held = Some(Chunk { map: map_lazily("unpacked files", &file)?, file, used: 0 });
+            file.set_len(CHUNK_BYTES.max(bytes.len()) as u64)?;
+            *held = Some(SharedFile { map: map_lazily("unpacked files", &file)?, file, used: 0 });
         }
         let Some(chunk) = held.as_mut() else { return Err(io::ErrorKind::Other.into()) };
         let place = chunk.used..chunk.used + bytes.len();
@@ -319,18 +319,18 @@ impl Meters {
 }
 
 /// Bytes, and what they take.
-struct Held {
+struct HeldBytes {
     bytes: Bytes,
     _rooms: Vec<Reservation>,
 }
 
-impl Held {
+impl HeldBytes {
     fn bytes(bytes: Bytes, rooms: Vec<Reservation>) -> Bytes {
         Bytes::from_owner(Self { bytes, _rooms: rooms })
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -338,20 +338,20 @@ impl AsRef<[u8]> for Held {
 
 /// Bytes that take room as long as somebody has them.
 pub(super) fn with_room(bytes: Bytes, room: Reservation) -> Bytes {
-    Held::bytes(bytes, vec![room])
+    HeldBytes::bytes(bytes, vec![room])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn budget(unpacked: u64, bounds: Bounds) -> Budget {
+    fn budget(unpacked: u64, bounds: FileLimits) -> Budget {
         Budget::new(unpacked, bounds, Spent::default())
     }
 
     #[test]
     fn what_is_held_counts_together_and_is_given_back() {
-        let all = budget(100, Bounds::default());
+        let all = budget(100, FileLimits::default());
         let (mut one, mut other) = (all.unpacked(), all.clone().unpacked());
         assert_eq!(one.grow(60), Ok(()));
         assert_eq!(one.grow(60), Err(Exceeded::Unpacked { most: 100, with_others: false }));
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn work_is_never_given_back_and_a_large_file_may_take_more() {
-        let all = budget(100, Bounds { looks: 10, ..Bounds::default() });
+        let all = budget(100, FileLimits { looks: 10, ..FileLimits::default() });
         assert_eq!((all.work(100), all.work(1)), (Ok(()), Err(Exceeded::Work { most: 100 })));
         assert_eq!((all.look(12), all.look(1)), (Ok(()), Err(Exceeded::Looks { most: 12 })));
         all.add_file(1);
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn small_files_lie_together_where_the_heap_is_full() {
-        let all = budget(1 << 30, Bounds { heap: 10, ..Bounds::default() });
+        let all = budget(1 << 30, FileLimits { heap: 10, ..FileLimits::default() });
         let kept: Vec<Bytes> = (0..200_u8).map(|number| all.keep(vec![number; 8], all.unpacked()).unwrap()).collect();
         assert!(kept.iter().zip(0..200_u8).all(|(bytes, number)| bytes[..] == [number; 8]));
         assert_eq!(all.spent.0.heap.load(Ordering::Relaxed), 8);

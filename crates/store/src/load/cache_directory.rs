@@ -87,7 +87,7 @@ mod unix {
             return Err(NotOpened::Foreign(format!("{} belongs to another user", path.display())));
         }
         if metadata.mode() & OTHERS_WRITE != 0 {
-            return Err(NotOpened::Foreign(format!("other users may write {}", path.display())));
+            return Err(NotOpened::Foreign(format!("other users can write {}", path.display())));
         }
         Ok(())
     }

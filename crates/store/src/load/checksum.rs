@@ -47,9 +47,9 @@ impl Check {
 
 fn matches(bytes: &[u8], expected: &[u8; 32], stop: &AtomicBool) -> bool {
     /// What is hashed between two looks at `stop`.
-    const PIECE: usize = 1 << 20;
+    const PIECE_BYTES: usize = 1 << 20;
     let mut hash = Sha256::new();
-    for piece in bytes.chunks(PIECE) {
+    for piece in bytes.chunks(PIECE_BYTES) {
         if stop.load(Ordering::Relaxed) {
             return false;
         }

@@ -25,7 +25,7 @@ struct Compression {
     decoder: fn(Bytes) -> io::Result<Decoder>,
 }
 
-const COMPRESSIONS: [Compression; 7] = [
+const ALL_COMPRESSIONS: [Compression; 7] = [
     Compression {
         name: "gzip",
         block: |_| 0,
@@ -64,7 +64,7 @@ const COMPRESSIONS: [Compression; 7] = [
         name: "lz4",
         block: |_| 4 << 20,
         begins: |bytes| lz4::begins_so(behind_skippable(bytes)),
-        decoder: |bytes| Ok(Box::new(lz4::Frames::new(bytes))),
+        decoder: |bytes| Ok(Box::new(lz4::Lz4Reader::new(bytes))),
     },
     Compression {
         name: "bzip2",
@@ -91,7 +91,7 @@ const BZIP2_BLOCKS: [&[u8]; 2] = [&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], &[0x17,
 
 /// Whether bytes that begin so are compressed.
 pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
-    COMPRESSIONS.iter().any(|compression| (compression.begins)(beginning))
+    ALL_COMPRESSIONS.iter().any(|compression| (compression.begins)(beginning))
 }
 
 /// What undoes the compression of bytes, and its name; `None` where they are not compressed.
@@ -100,20 +100,20 @@ pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
 ///
 /// There is no memory for it.
 pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Decoder)>> {
-    let Some(found) = COMPRESSIONS.iter().find(|compression| (compression.begins)(&bytes)) else { return Ok(None) };
+    let Some(found) = ALL_COMPRESSIONS.iter().find(|compression| (compression.begins)(&bytes)) else { return Ok(None) };
     Ok(Some((found.name, (found.decoder)(bytes)?)))
 }
 
 /// How many bytes are undone, at least, before one comes out of bytes that begin so.
 pub(super) fn first_block(beginning: &[u8]) -> u64 {
-    COMPRESSIONS.iter().find(|compression| (compression.begins)(beginning)).map_or(0, |compression| (compression.block)(beginning))
+    ALL_COMPRESSIONS.iter().find(|compression| (compression.begins)(beginning)).map_or(0, |compression| (compression.block)(beginning))
 }
 
 /// What follows the skippable frames that a file of zstd or LZ4 may begin with (RFC 8878, 3.1.2), as pzstd's do.
 fn behind_skippable(mut bytes: &[u8]) -> &[u8] {
     /// Nobody writes more of them at the beginning.
-    const MOST: usize = 64;
-    for _ in 0..MOST {
+    const MAX_SKIPPABLE_FRAMES: usize = 64;
+    for _ in 0..MAX_SKIPPABLE_FRAMES {
         let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, rest @ ..] = bytes else { break };
         let length = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
         let Some(rest) = rest.get(length..) else { break };
@@ -152,12 +152,12 @@ impl Read for GzipMembers {
     }
 }
 
-/// How many small streams a bzip2 file may have, and one more for so many of its bytes. Each has 14 bytes at least, and takes the memory of its blocks and
+/// How many small streams a bzip2 file may have, and one more for this many of its bytes. Each has 14 bytes at least, and takes the memory of its blocks and
 /// some time even where nothing comes out of it. Those that `pbzip2` writes are not small, however little they are packed to.
 const SMALL_STREAMS: usize = 200;
 const BYTES_A_SMALL_STREAM: usize = 1 << 10;
 /// What comes out of a stream that is not small: half of the smallest block.
-const SMALL: usize = 50_000;
+const MAX_SMALL_BYTES: usize = 50_000;
 
 /// The streams of a bzip2 file, one after another.
 struct Bzip2Streams {
@@ -187,7 +187,7 @@ impl Read for Bzip2Streams {
             if rest.is_empty() {
                 return Ok(0);
             }
-            if self.length < SMALL {
+            if self.length < MAX_SMALL_BYTES {
                 let left = self.left.checked_sub(1);
                 self.left = left.ok_or_else(|| io::Error::other("it has too many small streams of bzip2; unpack it with bzip2"))?;
             }
@@ -200,7 +200,7 @@ impl Read for Bzip2Streams {
 /// Whether bytes are a stream of zlib: two of them say so (RFC 1950), which text may have too, so its beginning must not be text and must decompress.
 fn is_zlib(bytes: &[u8]) -> bool {
     /// As many are enough for a block's tables.
-    const TRIED: usize = 4096;
+    const MAX_TRIED_BYTES: usize = 4096;
     let Some(&[method, flags, ..]) = bytes.get(..2) else { return false };
     if method != 0x78 || flags & 0x20 != 0 || (u16::from(method) << 8 | u16::from(flags)) % 31 != 0 {
         return false;
@@ -209,7 +209,7 @@ fn is_zlib(bytes: &[u8]) -> bool {
         return false;
     }
     let mut first = [0];
-    flate2::read::ZlibDecoder::new(&bytes[..bytes.len().min(TRIED)]).read_exact(&mut first).is_ok()
+    flate2::read::ZlibDecoder::new(&bytes[..bytes.len().min(MAX_TRIED_BYTES)]).read_exact(&mut first).is_ok()
 }
 
 #[cfg(test)]
@@ -231,7 +231,8 @@ mod tests {
     }
 
     /// What `printf hello | xz` writes.
-    const XZ: &[u8] = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x16\0\0\0t/\xe5\xa3\x01\0\x04hello\0\0\0\0\xb17\xb9\xdb\xe5\xda\x1e\x9b\
+    const HELLO_XZ: &[u8] =
+        b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x16\0\0\0t/\xe5\xa3\x01\0\x04hello\0\0\0\0\xb17\xb9\xdb\xe5\xda\x1e\x9b\
         \0\x01\x1d\x05\xb8-\x80\xaf\x1f\xb6\xf3}\x01\0\0\0\0\x04YZ";
 
     #[test]
@@ -239,18 +240,18 @@ mod tests {
         let (one, other) = (bzip2(b"hello "), bzip2(b"world"));
         let (name, bytes) = undone([one.clone(), other].concat());
         assert_eq!((name, &bytes.unwrap()[..]), ("bzip2", &b"hello world"[..]));
-        assert_eq!(undone([XZ, XZ].concat()).1.unwrap(), b"hellohello");
-        for packed in [&one[..], XZ] {
+        assert_eq!(undone([HELLO_XZ, HELLO_XZ].concat()).1.unwrap(), b"hellohello");
+        for packed in [&one[..], HELLO_XZ] {
             assert!(undone(packed[..packed.len() - 5].to_vec()).1.is_err());
         }
     }
 
     #[test]
     fn bzip2_has_only_so_many_small_streams() {
-        let (empty, large) = (bzip2(b""), bzip2(&vec![0; SMALL]));
+        let (empty, large) = (bzip2(b""), bzip2(&vec![0; MAX_SMALL_BYTES]));
         let many = |stream: &[u8], count: usize| [stream.repeat(count), bzip2(b"end")].concat();
         assert_eq!(undone(many(&empty, SMALL_STREAMS)).1.unwrap(), b"end");
-        assert_eq!(undone(many(&large, 2 * SMALL_STREAMS)).1.unwrap().len(), 2 * SMALL_STREAMS * SMALL + 3);
+        assert_eq!(undone(many(&large, 2 * SMALL_STREAMS)).1.unwrap().len(), 2 * SMALL_STREAMS * MAX_SMALL_BYTES + 3);
         let error = undone(many(&empty, 2 * SMALL_STREAMS)).1.unwrap_err();
         assert!(error.to_string().contains("too many small streams"), "{error}");
         assert!(undone([&many(&empty, 1)[..], b"rubbish"].concat()).1.is_err());
@@ -301,10 +302,10 @@ mod tests {
     /// A dictionary of 4 GiB is asked for before a byte comes out of it.
     #[test]
     fn an_xz_file_that_asks_for_much_memory_is_refused() {
-        let (name, bytes) = undone(XZ.to_vec());
+        let (name, bytes) = undone(HELLO_XZ.to_vec());
         assert_eq!(name, "xz");
         assert_eq!(bytes.unwrap(), b"hello");
-        let mut bomb = XZ.to_vec();
+        let mut bomb = HELLO_XZ.to_vec();
         // The size of its dictionary, and the checksum of the block's header.
         bomb[16] = 40;
         let crc = crc32(&bomb[12..20]);

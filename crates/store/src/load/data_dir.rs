@@ -9,7 +9,7 @@ use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
 use super::problem::LoadProblem;
-use super::wal::{KeptLog, Log, LogChange, Request};
+use super::wal::{KeptLog, LogChange, RaftLog, Request};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{KeyRange, Origin, Revision, RevisionSpan};
 
@@ -19,20 +19,20 @@ const TOO_MANY: &str = "too many files at once";
 #[derive(Default)]
 pub(super) struct Parts {
     pub db: Option<Image>,
-    pub log: Log,
+    pub log: RaftLog,
 }
 
 /// Reads the data dir at `path`, or a part of it, into `builder`; returns what the database says, with the log's own problems, and the
 /// cluster's id.
 pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(DatabaseFacts, Option<u64>), LoadProblem> {
-    if Log::is_in(path) {
-        return read_files(Parts { db: None, log: Log::read(path, reading)? }, builder);
+    if RaftLog::is_in(path) {
+        return read_files(Parts { db: None, log: RaftLog::read(path, reading)? }, builder);
     }
     let member = member(path)?;
     let db = member.join("snap/db");
     let db = if db.is_file() { Some(image::open(&db.to_string_lossy(), reading)?) } else { None };
     // The log is read after the database, so that it reaches at least as far.
-    let log = if member.join("wal").is_dir() { Log::read(&member.join("wal"), reading)? } else { Log::default() };
+    let log = if member.join("wal").is_dir() { RaftLog::read(&member.join("wal"), reading)? } else { RaftLog::default() };
     read_files(Parts { db, log }, builder)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
 }
 
 /// Copies what the log's requests compare or leave as it is out of a database that is being written.
-fn own_values(log: &Log, layer: usize, builder: &mut VersionsBuilder) -> Option<()> {
+fn own_values(log: &RaftLog, layer: usize, builder: &mut VersionsBuilder) -> Option<()> {
     let requests = log.runs.iter().flat_map(|run| &run.entries).filter_map(Request::of_entry);
     let mut read: Vec<KeyRange> = requests.flat_map(|request| request.values_read()).collect();
     if read.is_empty() {
@@ -111,7 +111,7 @@ fn own_values(log: &Log, layer: usize, builder: &mut VersionsBuilder) -> Option<
 }
 
 /// Why there is nothing to read of a log alone.
-fn nothing_in(log: &Log) -> String {
+fn nothing_in(log: &RaftLog) -> String {
     let why = if log.problems.is_empty() { String::new() } else { format!(" ({})", log.problems.join("; ")) };
     format!("is a write-ahead log without entries, and there is no member/snap/db next to it, so there is nothing to read{why}")
 }
@@ -121,7 +121,7 @@ const OF_K3S: [&str; 4] = ["etcd", "db/etcd", "server/db/etcd", "k3s/server/db/e
 
 /// Whether a member's database or log is in the directory.
 pub(super) fn is_there(path: &Path) -> bool {
-    Log::is_in(path) || member(path).is_ok()
+    RaftLog::is_in(path) || member(path).is_ok()
 }
 
 /// Reads the database; returns its layer and what else it says.
@@ -135,7 +135,7 @@ fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, DatabaseF
 
 /// The `member` directory, if `path` is a data dir or that directory itself, or a directory of k3s above it.
 fn member(path: &Path) -> Result<PathBuf, LoadProblem> {
-    let holds_a_member = |directory: &PathBuf| directory.join("snap/db").is_file() || Log::is_in(&directory.join("wal"));
+    let holds_a_member = |directory: &PathBuf| directory.join("snap/db").is_file() || RaftLog::is_in(&directory.join("wal"));
     let of_k3s = OF_K3S.iter().map(|place| path.join(place).join("member"));
     [path.join("member"), path.to_owned()].into_iter().chain(of_k3s).find(holds_a_member).ok_or_else(|| {
         LoadProblem::Format("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot".to_owned())

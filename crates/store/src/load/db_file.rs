@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::bolt::{AtRest, Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
+use super::bolt::{AtRest, Bolt, Bucket, BucketPair, Live, TreeDamage, Visited, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
 use super::key_bucket::{KeyBucketReader, PageCopies};
@@ -41,7 +41,7 @@ pub(super) struct DatabaseFacts {
     pub left_out: Vec<String>,
     /// What else is to be known, one message per item: content that is not etcd data, which of several files are read.
     pub notes: Vec<String>,
-    /// How many rows of a kine database stand for revisions that no transaction took, and how many rows it has.
+    /// How many rows of a kine database fill revisions that no transaction took, and how many rows it has.
     pub gap_rows: Option<(usize, usize)>,
     /// Whether it is a database without a SHA-256 at its end.
     pub lacks_checksum: bool,
@@ -210,7 +210,7 @@ struct Passes {
     visited: Visited,
     /// The pages of `visited` whose content was not read.
     disputed: Visited,
-    damage: Vec<Damage>,
+    damage: Vec<TreeDamage>,
     /// Whether changes may have been removed between the first pass and the last.
     is_compacted_meanwhile: bool,
 }
@@ -220,10 +220,10 @@ impl Passes {
     /// `key` goes on behind what was read for certain, as changes are only added at its end or removed.
     fn read(bolt: &mut Bolt, reader: &mut KeyBucketReader<'_>) -> Result<Self, String> {
         /// A compaction may go on for long, and the next hardly begins within one reading.
-        const MOST: usize = 4;
+        const MAX_PASSES: usize = 4;
         let mut before = compaction(bolt)?;
         let mut passes = Self::read_once(bolt, reader)?;
-        for _ in 0..MOST {
+        for _ in 0..MAX_PASSES {
             let after = passes.tree.compaction();
             if bolt.live.is_none() || (before == after && after.1) {
                 break;
@@ -243,9 +243,9 @@ impl Passes {
 
     fn read_once(bolt: &mut Bolt, reader: &mut KeyBucketReader<'_>) -> Result<Self, String> {
         /// Another pass takes some milliseconds, transactions end every 100.
-        const MOST: usize = 2000;
+        const MAX_PASS_ATTEMPTS: usize = 2000;
         let (mut visited, mut damage) = (Visited::new(bolt.room()), Vec::new());
-        for _ in 0..MOST {
+        for _ in 0..MAX_PASS_ATTEMPTS {
             let mut walk = Walk::going_on(bolt, visited, damage);
             let mut facts = DatabaseFacts::default();
             let tree = Tree::read(bolt, &mut walk, reader, &mut facts);
@@ -267,8 +267,8 @@ impl Passes {
 
 /// Up to where the history of a database that is being written is compacted, and whether the compaction is finished.
 fn compaction(bolt: &mut Bolt) -> Result<(Option<Revision>, bool), String> {
-    const MOST: usize = 2000;
-    for _ in 0..MOST {
+    const MAX_PASS_ATTEMPTS: usize = 2000;
+    for _ in 0..MAX_PASS_ATTEMPTS {
         if bolt.live.is_none() {
             break;
         }
@@ -317,7 +317,7 @@ impl Tree {
         if let Some(root) = bolt.root() {
             walk.bucket(&root, &mut |pair| buckets.push(pair));
         }
-        let is_of_keys = |pair: &&Pair| bolt.image[pair.key.clone()] == *b"key";
+        let is_of_keys = |pair: &&BucketPair| bolt.image[pair.key.clone()] == *b"key";
         if !buckets.iter().filter(|pair| pair.is_bucket).any(|pair| is_of_keys(&pair)) {
             // The root leads elsewhere, perhaps into the very pages that hold the keys.
             walk.dispute_all();
@@ -385,25 +385,25 @@ fn read_around(bolt: &Bolt, walk: &mut Walk<'_>, name: &[u8], bucket: &Bucket, a
 
 /// A whole database has values with pages of zeros too: the bitmaps of addresses and ports. In a damaged one they are suspicious.
 fn zeroed_sentence<'a>(bolt: &Bolt, changes: impl Iterator<Item = &'a StoredChange>) -> Option<String> {
-    const MOST: usize = 20;
+    const MAX_PAGES_NAMED: usize = 20;
     let zeroed = changes.filter_map(|found| {
         let place = found.value.start as usize..found.value.start as usize + found.value.length as usize;
         Some((found.main, bolt.zeroed_page(&place)?))
     });
     let named: Vec<String> = zeroed.map(|(revision, page)| format!("{revision} (page {page})")).collect();
-    let more = if named.len() > MOST { format!(" and {} more", named.len() - MOST) } else { String::new() };
-    let first = named.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    let more = if named.len() > MAX_PAGES_NAMED { format!(" and {} more", named.len() - MAX_PAGES_NAMED) } else { String::new() };
+    let first = named.iter().take(MAX_PAGES_NAMED).cloned().collect::<Vec<_>>().join(", ");
     (!named.is_empty())
-        .then(|| format!("values go on in pages of nothing but zeros, which may be lost pages: those of revisions {first}{more}"))
+        .then(|| format!("values continue in pages of nothing but zeros, which may be lost pages: those of revisions {first}{more}"))
 }
 
 /// Says which revisions each piece of damage may have cost.
-fn damage_sentences(damage: &[Damage]) -> Vec<String> {
-    const MOST: usize = 20;
+fn damage_sentences(damage: &[TreeDamage]) -> Vec<String> {
+    const MAX_SENTENCES: usize = 20;
     let revision = |key: &Option<Vec<u8>>| key.as_deref().and_then(RevisionKey::read);
     let mut sentences: Vec<String> = damage
         .iter()
-        .take(MOST)
+        .take(MAX_SENTENCES)
         .map(|damage| {
             let lost = match (revision(&damage.from), revision(&damage.to)) {
                 (Some(from), Some(to)) => format!("; revisions from {} to before {} may be missing", from.main, to.main),
@@ -414,8 +414,8 @@ fn damage_sentences(damage: &[Damage]) -> Vec<String> {
             format!("page {} is damaged: {}{lost}", damage.page, damage.problem)
         })
         .collect();
-    if damage.len() > MOST {
-        sentences.push(format!("{} more places are damaged", damage.len() - MOST));
+    if damage.len() > MAX_SENTENCES {
+        sentences.push(format!("{} more places are damaged", damage.len() - MAX_SENTENCES));
     }
     sentences
 }

@@ -13,11 +13,11 @@ use crate::versions::{Layer, Location, StoredChange};
 use crate::{EventKind, Origin, Revision, RevisionSpan, SourceKind};
 
 /// What a file begins with.
-const MAGIC: &[u8] = b"#changes\n";
+const FILE_MAGIC: &[u8] = b"#changes\n";
 
 /// Whether bytes begin as a file of changes does.
 pub(super) fn is_one(beginning: &[u8]) -> bool {
-    beginning.starts_with(MAGIC)
+    beginning.starts_with(FILE_MAGIC)
 }
 
 /// Loads the changes of a file.
@@ -26,8 +26,8 @@ pub(super) fn load(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> R
     let bytes: Bytes = image.bytes;
     let file = loading.builder.image(bytes.clone()).ok_or_else(too_many)?;
     let layer = loading.builder.layer(Layer::default()).ok_or_else(too_many)?;
-    let (mut newest, mut damage, mut start) = (1, Vec::new(), MAGIC.len());
-    for line in bytes[MAGIC.len()..].split(|&byte| byte == b'\n') {
+    let (mut newest, mut damage, mut start) = (1, Vec::new(), FILE_MAGIC.len());
+    for line in bytes[FILE_MAGIC.len()..].split(|&byte| byte == b'\n') {
         match change(line, start, file) {
             Some(change) => {
                 newest = newest.max(change.main);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::container::{self, Body, Choice, Chosen, Entry, name_within};
+use super::container::{self, Body, Choice, Chosen, ContainerEntry, name_within};
 use super::formats::{format_of, reading};
 use super::image::{self, Image};
 use super::indexed_files::finish;
@@ -25,7 +25,7 @@ const UNPACKED_AT_ONCE: u64 = 1 << 30;
 /// What is at some paths.
 #[derive(Default)]
 pub(super) struct Several {
-    /// Each file with its path; of a folder or an archive of databases each of these.
+    /// Each file with its path; for a folder or an archive of databases, each database.
     pub found: Vec<(String, PathContent)>,
     /// What is damaged of the folders and archives, and what was chosen of them, each a sentence.
     damage: Vec<String>,
@@ -102,7 +102,7 @@ impl Several {
         }
     }
 
-    fn add_entry(&mut self, path: &str, entry: &Entry, limits: &Limits, unpacked: &mut u64) -> Result<()> {
+    fn add_entry(&mut self, path: &str, entry: &ContainerEntry, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         if let Body::File(file) = &entry.body {
             let file = file.to_string_lossy();
             self.chosen.insert(file.clone().into_owned());
@@ -142,7 +142,7 @@ impl Several {
         let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
         let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
         let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
-        let are_many = found.len() > FEW;
+        let are_many = found.len() > MAX_CACHED_INDEXES;
         let mut parts = Vec::with_capacity(found.len());
         for ((path, found), peek) in found.into_iter().zip(peeks) {
             let part = match (peek.filter(|_| !at_once), found) {
@@ -213,18 +213,18 @@ fn folders(path: &str, found: &[(String, PathContent)]) -> Vec<String> {
 /// The error of databases that are not of one cluster, with the folders that they lie in.
 fn in_folders(path: &str, folders: &[String], error: Error) -> Error {
     /// More are counted.
-    const NAMED: usize = 10;
+    const MAX_FILES_NAMED: usize = 10;
     let Error::Format { problem, .. } = error else { return error };
-    let more = if folders.len() > NAMED { format!(" and {} more", folders.len() - NAMED) } else { String::new() };
-    let named = folders.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if folders.len() > MAX_FILES_NAMED { format!(" and {} more", folders.len() - MAX_FILES_NAMED) } else { String::new() };
+    let named = folders.iter().take(MAX_FILES_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     Error::Format { path: path.to_owned(), problem: format!("holds {named}{more}: {problem}, as -f PATH::NAME") }
 }
 
-/// Whether a database of so many bytes, with or without the checksum at its end, was compressed.
+/// Whether a database of this many bytes, with or without the checksum at its end, was compressed.
 fn is_packed(path: &str, bytes: u64) -> bool {
     /// A page at most is left out of what cannot be a whole number of them.
-    const REST: u64 = 1 << 16;
-    std::fs::metadata(path).is_ok_and(|file| file.len().abs_diff(bytes) > REST)
+    const MAX_PAGE_REST_BYTES: u64 = 1 << 16;
+    std::fs::metadata(path).is_ok_and(|file| file.len().abs_diff(bytes) > MAX_PAGE_REST_BYTES)
 }
 
 /// Up to this many database files, and this many bytes together, are read at once, so that their damage is known from the beginning.
@@ -232,7 +232,7 @@ const READ_AT_ONCE: usize = 16;
 const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 
 /// How many large files have their indexes kept.
-const FEW: usize = 4;
+const MAX_CACHED_INDEXES: usize = 4;
 
 /// Returns what opens a file later. With many files no index is kept: each would replace another's.
 fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::checksum::Check;
-use super::container::{self, Choice, Chosen, Entry, name_within};
+use super::container::{self, Choice, Chosen, ContainerEntry, name_within};
 use super::format::{Format, Loading, Recognised, may_be_one, recognise};
 use super::image::Image;
 use super::indexed_files::Loaded;
@@ -18,7 +18,7 @@ use crate::{Companion, SourceKind};
 
 /// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
 /// from the beginning.
-const FORMATS: &[Format] = &[
+const ALL_FORMATS: &[Format] = &[
     #[cfg(test)]
     Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(super::dry_run::is_one), load: super::dry_run::load },
     Format { kind: None, recognised: Recognised::Beginning(container::is_archive), load: load_archive },
@@ -53,20 +53,20 @@ const FORMATS: &[Format] = &[
 
 /// What these bytes are, if they are anything known.
 pub(super) fn format_of(bytes: &Bytes) -> Option<&'static Format> {
-    recognise(FORMATS, bytes)
+    recognise(ALL_FORMATS, bytes)
 }
 
 /// How files of these formats are read.
 pub(super) fn reading(limits: &Limits) -> Reading<'_> {
-    Reading { limits, may_be_known: |beginning| may_be_one(FORMATS, beginning) }
+    Reading { limits, may_be_known: |beginning| may_be_one(ALL_FORMATS, beginning) }
 }
 
 /// Whether bytes begin as a text does. Damage further on does not make another thing of one.
 #[cfg(any(feature = "kine", feature = "objects"))]
 fn is_text(beginning: &[u8]) -> bool {
-    const TEXT: usize = 4096;
+    const PROBED_BYTES: usize = 4096;
     let has_mark = beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]);
-    has_mark || !beginning[..beginning.len().min(TEXT)].contains(&0)
+    has_mark || !beginning[..beginning.len().min(PROBED_BYTES)].contains(&0)
 }
 
 /// Loads a file of one format.
@@ -76,9 +76,9 @@ pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image
     }
     match format_of(&image.bytes) {
         Some(format) => (format.load)(loading, path, image),
-        None => {
-            Err(LoadProblem::Format(unsupported_formats::recognised(&image.bytes).unwrap_or("is of no format that is read").to_owned()))
-        }
+        None => Err(LoadProblem::Format(
+            unsupported_formats::recognised(&image.bytes).unwrap_or("is not in a format that ketcd reads").to_owned(),
+        )),
     }
 }
 
@@ -187,7 +187,7 @@ fn load_delta(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result
 }
 
 fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    load_parts(loading, path, data_dir::Parts { db: None, log: wal::Log::of_file(image.bytes) }, image.cut)
+    load_parts(loading, path, data_dir::Parts { db: None, log: wal::RaftLog::of_file(image.bytes) }, image.cut)
 }
 
 /// Loads the files of a member that came in one.
@@ -226,7 +226,7 @@ fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Resu
 
 /// Loads the objects of a folder or an archive.
 #[cfg(feature = "objects")]
-fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[Entry]) -> Result<Loaded, LoadProblem> {
+fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[ContainerEntry]) -> Result<Loaded, LoadProblem> {
     let mut facts = db_file::DatabaseFacts::default();
     let (mut unread, mut is_one_read, budget) = (Vec::new(), false, loading.reading.limits.budget());
     let refusals = budget.refusals();
@@ -262,7 +262,7 @@ fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[Entry]) ->
     if let (false, Some(problem)) = (is_one_read, unread.first().or(facts.notes.first())) {
         return Err(LoadProblem::Format(problem.clone()));
     }
-    facts.left_out.extend(unread.first().map(|first| format!("{} files in it look like API objects and are none: {first}", unread.len())));
+    facts.left_out.extend(unread.first().map(|first| format!("{} files in it look like API objects but are not: {first}", unread.len())));
     facts.in_use_bytes = facts.file_bytes;
     Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
 }
@@ -274,7 +274,7 @@ fn unread_rest(count: usize) -> Option<String> {
 }
 
 #[cfg(not(feature = "objects"))]
-fn load_entries(_: &mut Loading<'_, '_>, _: &str, _: &[Entry]) -> Result<Loaded, LoadProblem> {
+fn load_entries(_: &mut Loading<'_, '_>, _: &str, _: &[ContainerEntry]) -> Result<Loaded, LoadProblem> {
     Err(LoadProblem::Format("holds API objects, which are not read without the feature objects".to_owned()))
 }
 

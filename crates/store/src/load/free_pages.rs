@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use super::bolt::{Bolt, Pair, Stale, Visited, step};
+use super::bolt::{Bolt, BucketPair, Stale, Visited, step};
 use super::key_bucket;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::Origin;
@@ -26,7 +26,7 @@ pub(super) struct Unreached {
 /// Reads the changes in pages of `bolt` that are not among those `reached`. Each rewrite of a leaf left a copy behind; copies that contradict
 /// each other are none to believe.
 pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&StoredChange) -> bool) -> Unreached {
-    let change = |pair: Pair| {
+    let change = |pair: BucketPair| {
         step();
         let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
         key_bucket::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()
@@ -88,17 +88,17 @@ fn place(location: Location) -> Range<usize> {
 }
 
 /// The entries of the bucket `key` that lie whole in `tail`, pages of which nothing else is known.
-fn entries(image: &[u8], tail: Range<usize>, page_size: usize) -> impl Iterator<Item = Pair> {
+fn entries(image: &[u8], tail: Range<usize>, page_size: usize) -> impl Iterator<Item = BucketPair> {
     let bytes = &image[tail.clone()];
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
             // The byte between the two numbers of a revision key.
-            let start = from + memchr::memchr(b'_', bytes.get(from + SEPARATOR..)?)?;
+            let start = from + memchr::memchr(b'_', bytes.get(from + SEPARATOR_OFFSET..)?)?;
             from = start + 1;
             let Some((key, end)) = entry(bytes, start, page_size) else { continue };
             from = end;
-            return Some(Pair {
+            return Some(BucketPair {
                 key: tail.start + start..tail.start + start + key,
                 value: tail.start + start + key..tail.start + end,
                 is_bucket: false,
@@ -108,7 +108,7 @@ fn entries(image: &[u8], tail: Range<usize>, page_size: usize) -> impl Iterator<
 }
 
 /// Where in a revision key the byte between its numbers is.
-const SEPARATOR: usize = 8;
+const SEPARATOR_OFFSET: usize = 8;
 
 /// The length of the revision key at `start`, and the end of the message behind it.
 fn entry(bytes: &[u8], start: usize, page_size: usize) -> Option<(usize, usize)> {

@@ -84,15 +84,15 @@ pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
 /// As of [`open`].
 #[cfg(feature = "kine")]
 pub(super) fn open_copied(path: &str, reading: &Reading<'_>) -> Result<Image> {
-    const MOST: u64 = 256 << 20;
+    const MAX_COPIED_BYTES: u64 = 256 << 20;
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     let file = File::open(path).map_err(file_error)?;
     let metadata = file.metadata().map_err(file_error)?;
-    if !metadata.is_file() || metadata.len() > MOST {
+    if !metadata.is_file() || metadata.len() > MAX_COPIED_BYTES {
         return open(path, reading);
     }
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).map_err(file_error)?;
+    file.take(MAX_COPIED_BYTES).read_to_end(&mut bytes).map_err(file_error)?;
     Image::of_bytes(path, bytes.into(), reading)
 }
 
@@ -128,7 +128,7 @@ fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Resu
         return Image::of_bytes(path, spooled, reading);
     }
     if is_owned_by_etcd(&file) {
-        let bytes = map_with_room(path, &file, ROOM).map_err(file_error)?;
+        let bytes = map_with_room(path, &file, GROWTH_BYTES).map_err(file_error)?;
         let live = Live::new(path, file, bytes);
         let bytes = live.image().map_err(file_error)?;
         if looks_like_bolt(&bytes) {
@@ -149,7 +149,7 @@ fn of_file(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Image> {
 }
 
 /// A database that is written may grow by so much while it is read.
-const ROOM: usize = 1 << 30;
+const GROWTH_BYTES: usize = 1 << 30;
 
 /// The bytes of standard input as they are, read to its end when they are first asked for.
 ///
@@ -157,14 +157,14 @@ const ROOM: usize = 1 << 30;
 ///
 /// As of [`open`].
 pub(super) fn standard_input(reading: &Reading<'_>) -> Result<Bytes> {
-    const NAME: &str = "-";
+    const STDIN_NAME: &str = "-";
     let read = &reading.limits.standard_input.0;
     if let Some(bytes) = read.get() {
         return Ok(bytes.clone());
     }
-    let mut file = standard_input_file().map_err(|cause| Error::File { path: NAME.to_owned(), cause })?;
-    refuse_device(NAME, &file)?;
-    let bytes = spool::stream(NAME, &mut file, reading)?;
+    let mut file = standard_input_file().map_err(|cause| Error::File { path: STDIN_NAME.to_owned(), cause })?;
+    refuse_device(STDIN_NAME, &file)?;
+    let bytes = spool::stream(STDIN_NAME, &mut file, reading)?;
     Ok(read.get_or_init(|| bytes).clone())
 }
 

@@ -25,16 +25,16 @@ use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
 
 /// Changes with every change of what is kept.
-const FORMAT: u32 = 1;
+const INDEX_FORMAT: u32 = 1;
 
 /// The newest indexes that are kept, whatever their files are.
-const MOST: usize = 8;
+const MAX_INDEXES_KEPT: usize = 8;
 
 /// The CRC-32C that an index ends with, in bytes.
-const CHECKSUM: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
 
 /// How the name of an index ends.
-const EXTENSION: &str = "index";
+const INDEX_EXTENSION: &str = "index";
 
 /// What is kept of a file.
 #[derive(Clone, PartialEq, Message)]
@@ -108,8 +108,8 @@ impl IndexFile {
             return None;
         }
         let identity = identity(&file, &beginning).ok()?;
-        let name: String = Sha256::digest(&identity[..INODE]).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        let (directory, name) = (cache.directory.clone(), format!("{name}.{EXTENSION}"));
+        let name: String = Sha256::digest(&identity[..INODE_BYTES]).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let (directory, name) = (cache.directory.clone(), format!("{name}.{INDEX_EXTENSION}"));
         Some(Self { file: path.into(), is_compressed, smallest: cache.smallest, identity, directory, name })
     }
 
@@ -118,19 +118,19 @@ impl IndexFile {
         match OwnDirectory::open(&self.directory).and_then(|directory| directory.file(&self.name)) {
             Ok(index) => self.read_index(&index, limits).map_or(KeptIndex::Nothing, |found| KeptIndex::Index(Box::new(found))),
             Err(NotOpened::Absent) => KeptIndex::Nothing,
-            Err(NotOpened::Foreign(why)) => KeptIndex::Foreign(format!("no index is kept of it, and none is used: {why}")),
+            Err(NotOpened::Foreign(why)) => KeptIndex::Foreign(format!("ketcd neither caches nor uses an index of it: {why}")),
         }
     }
 
     fn read_index(&self, index: &File, limits: &Limits) -> Option<(Versions, DatabaseFacts)> {
         // Mapped, its keys take no memory of their own; a newer index never changes the file, it takes its place.
         let mut bytes = map_lazily(&self.directory.join(&self.name).to_string_lossy(), index).ok()?;
-        let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);
+        let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM_BYTES)?);
         if crc32c::crc32c(&bytes).to_le_bytes() != *checksum {
             return None;
         }
         let IndexMessage { format, identity, facts, versions } = IndexMessage::decode(bytes).ok()?;
-        if format != FORMAT || identity != self.identity || self.is_compressed && facts.file_bytes > limits.unpacked {
+        if format != INDEX_FORMAT || identity != self.identity || self.is_compressed && facts.file_bytes > limits.unpacked {
             return None;
         }
         let path = self.file.to_string_lossy();
@@ -176,7 +176,7 @@ impl IndexFile {
             in_use_bytes: facts.in_use_bytes,
             members: facts.members.iter().map(member).collect(),
         };
-        let kept = IndexMessage { format: FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
+        let kept = IndexMessage { format: INDEX_FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
         let mut bytes = kept.encode_to_vec();
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
         let mut new = tempfile::NamedTempFile::new_in(directory.path())?;
@@ -187,7 +187,7 @@ impl IndexFile {
 }
 
 /// The bytes of an identity that say which file it is, whatever is in it.
-const INODE: usize = 32;
+const INODE_BYTES: usize = 32;
 
 /// Device and inode, size and both times of change, and the pages that say which transaction came last.
 fn identity(file: &File, beginning: &[u8]) -> io::Result<Vec<u8>> {
@@ -198,9 +198,9 @@ fn identity(file: &File, beginning: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Both meta pages, of pages of any size, of a file that was just opened.
 fn beginning(file: &File) -> io::Result<Vec<u8>> {
-    const LENGTH: u64 = 128 << 10;
+    const BEGINNING_BYTES: u64 = 128 << 10;
     let mut beginning = Vec::new();
-    file.take(LENGTH).read_to_end(&mut beginning)?;
+    file.take(BEGINNING_BYTES).read_to_end(&mut beginning)?;
     Ok(beginning)
 }
 
@@ -222,12 +222,12 @@ fn remove_oldest(directory: &OwnDirectory) -> io::Result<()> {
     let mut indexes: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in fs::read_dir(directory.path())? {
         let entry = entry?;
-        let is_index = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
+        let is_index = entry.path().extension().is_some_and(|extension| extension == INDEX_EXTENSION);
         if let (true, Ok(index)) = (is_index, directory.file(&entry.file_name().to_string_lossy())) {
             indexes.push((index.metadata()?.modified()?, entry.path()));
         }
     }
     indexes.sort_unstable();
-    let surplus = indexes.len().saturating_sub(MOST);
+    let surplus = indexes.len().saturating_sub(MAX_INDEXES_KEPT);
     indexes[..surplus].iter().try_for_each(|(_, path)| fs::remove_file(path))
 }

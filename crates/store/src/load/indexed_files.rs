@@ -20,7 +20,7 @@ pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Object
     }
     let versions = builder.finish().map_err(|revision| Error::Format {
         path: name.clone(),
-        problem: format!("its parts disagree about revision {revision}: they are not of one etcd cluster"),
+        problem: format!("its parts disagree about revision {revision}: they are not from one etcd cluster"),
     })?;
     for file in &mut loaded {
         file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
@@ -99,7 +99,7 @@ impl Loaded {
     /// Waits until the checksum is known; what is wrong if it does not hold.
     fn checksum_problem(&self) -> Option<&'static str> {
         (self.checksum() == Some(Checksum::Fails)).then_some(
-            "the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
+            "the SHA-256 at its end does not match: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
         )
     }
 }

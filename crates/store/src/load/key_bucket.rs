@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 
-use super::bolt::Pair;
+use super::bolt::BucketPair;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::versions::{Interner, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin};
@@ -71,7 +71,7 @@ impl<'a> KeyBucketReader<'a> {
         Self { bytes, image, layer, builder, copies, after: None, last: None, markers: Vec::new(), bad: Vec::new() }
     }
 
-    pub(super) fn pair(&mut self, pair: &Pair) {
+    pub(super) fn pair(&mut self, pair: &BucketPair) {
         let place = self.last.unwrap_or_default();
         let Some(key) = RevisionKey::read(&self.bytes[pair.key.clone()]).filter(|_| !pair.is_bucket) else {
             return self.bad(place, pair, "its key is not a revision");
@@ -133,11 +133,12 @@ impl<'a> KeyBucketReader<'a> {
     /// Copies the values of the newest changes, whose leaf the next transaction replaces; returns the copies and where each lies. One that an earlier
     /// pass read and that lies elsewhere by now is left to be found again.
     pub(super) fn copy_newest(&mut self) -> (Vec<u8>, Vec<Option<Location>>) {
-        const MOST: usize = 200;
+        const MAX_DAMAGES_KEPT: usize = 200;
         const MOST_BYTES: usize = 4 << 20;
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         let Some(PageCopies { image_of_values: image, .. }) = self.copies else { return (bytes, places) };
-        for found in self.builder.newest_of(self.layer).take(MOST).take_while(|found| bytes_of(found.value).len() < MOST_BYTES) {
+        for found in self.builder.newest_of(self.layer).take(MAX_DAMAGES_KEPT).take_while(|found| bytes_of(found.value).len() < MOST_BYTES)
+        {
             let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[bytes_of(found.value)]);
             let is_it = found.value.length > 0 && crc32c::crc32c(&bytes[start..]) == found.crc;
@@ -165,12 +166,12 @@ impl<'a> KeyBucketReader<'a> {
         (newest, self.bad.into_iter().map(|(_, sentence)| sentence).collect(), self.copies)
     }
 
-    fn bad(&mut self, place: (i64, i64), pair: &Pair, problem: &str) {
+    fn bad(&mut self, place: (i64, i64), pair: &BucketPair, problem: &str) {
         /// More are not listed one by one.
-        const MOST: usize = 20;
+        const MAX_DAMAGES_LISTED: usize = 20;
         match self.bad.len() {
-            0..MOST => self.bad.push((place, format!("an entry at byte {} cannot be read: {problem}", pair.key.start))),
-            MOST => self.bad.push((place, "more entries like these cannot be read".to_owned())),
+            0..MAX_DAMAGES_LISTED => self.bad.push((place, format!("an entry at byte {} cannot be read: {problem}", pair.key.start))),
+            MAX_DAMAGES_LISTED => self.bad.push((place, "more entries like these cannot be read".to_owned())),
             _ => {}
         }
     }
@@ -190,15 +191,15 @@ pub(super) fn found(
     length: usize,
     origin: Origin,
 ) -> Result<StoredChange, &'static str> {
-    let read = KeyValuePlaces::read(&bytes[start..start + length]).ok_or("it is no KeyValue")?;
+    let read = KeyValuePlaces::read(&bytes[start..start + length]).ok_or("it is not a KeyValue")?;
     if read.key.is_empty() {
         return Err("it has no key");
     }
     if !key.tombstone && read.mod_revision != key.main {
-        return Err("it says to be of another revision");
+        return Err("it claims to be of another revision");
     }
     if !is_plausible(key, &read) {
-        return Err("its numbers do not fit each other");
+        return Err("its numbers contradict each other");
     }
     let place = |range: std::ops::Range<usize>| Location { image, start: (start + range.start) as u64, length: range.len() as u32 };
     Ok(StoredChange {

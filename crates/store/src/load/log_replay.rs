@@ -6,15 +6,17 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::DatabaseFacts;
-use super::wal::{self, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, Run, ServerState, Store, UndecidedChange};
+use super::wal::{
+    self, EntryRun, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, ServerState, Store, UndecidedChange,
+};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
 
 /// More sentences of a kind are not written; the rest is counted.
-const MOST: usize = 20;
+const MAX_SENTENCES: usize = 20;
 
 /// More entries that may have made one revision are not named; the rest is counted.
-const CANDIDATES: usize = 5;
+const MAX_CANDIDATES_NAMED: usize = 5;
 
 /// The changes of a run of entries.
 #[derive(Default)]
@@ -76,7 +78,7 @@ impl Applied {
 impl Replay<'_> {
     /// Replays a run of entries. `before` is the end of the run before it, where that is known: the index after its last entry, and the
     /// revision there.
-    pub(super) fn run(&self, run: &Run, before: Option<(u64, i64)>) -> Replayed {
+    pub(super) fn run(&self, run: &EntryRun, before: Option<(u64, i64)>) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         // Each entry that is missing between two runs made one revision at most.
         let begin = before.filter(|before| before.0 <= run.first).map(|(end, revision)| revision.saturating_add_unsigned(run.first - end));
@@ -95,7 +97,7 @@ impl Replay<'_> {
     }
 
     /// The changes of a run that does not begin with a new cluster, or is not understood from there on.
-    fn run_from_later(&self, run: &Run, begin: Option<i64>, newest: i64) -> Replayed {
+    fn run_from_later(&self, run: &EntryRun, begin: Option<i64>, newest: i64) -> Replayed {
         let next = self.facts.consistent_index.saturating_add(1);
         let meets_database = (run.first..=run.end()).contains(&next);
         let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
@@ -112,8 +114,7 @@ impl Replay<'_> {
             let problem = format!("the log begins with entry {}: without a database its revisions are not known", run.first);
             replayed.problems.push(problem);
         } else {
-            let what =
-                if replayed.changes.is_empty() { "cannot be brought together with the database" } else { "do not reach the database" };
+            let what = if replayed.changes.is_empty() { "cannot be matched with the database" } else { "do not reach the database" };
             let problem = format!("entries {} to {} of the log {what}, whose last is {}", run.first, run.end() - 1, next - 1);
             replayed.problems.push(problem);
         }
@@ -122,7 +123,7 @@ impl Replay<'_> {
 
     /// Returns what a log that begins later than the cluster holds of its entries from `first` to before `end`, as far as revisions are
     /// certain. The revision before `first` is not later than `begin`, the one after the last is `reached`.
-    fn recover(&self, run: &Run, first: u64, end: u64, begin: Option<i64>, reached: Option<i64>) -> Replayed {
+    fn recover(&self, run: &EntryRun, first: u64, end: u64, begin: Option<i64>, reached: Option<i64>) -> Replayed {
         let before = run.entries.iter().zip(run.first..).filter(|(_, index)| (first..end).contains(index));
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
@@ -179,9 +180,9 @@ impl Replay<'_> {
     fn undecided(&self, undecided: &[UndecidedChange], first: u64) -> Vec<String> {
         let sentence = |change: &UndecidedChange| {
             let mut entries: Vec<String> =
-                change.entries.iter().take(CANDIDATES).map(|&entry| (first + entry as u64).to_string()).collect();
-            if change.entries.len() > CANDIDATES {
-                entries.push(format!("{} more", change.entries.len() - CANDIDATES));
+                change.entries.iter().take(MAX_CANDIDATES_NAMED).map(|&entry| (first + entry as u64).to_string()).collect();
+            if change.entries.len() > MAX_CANDIDATES_NAMED {
+                entries.push(format!("{} more", change.entries.len() - MAX_CANDIDATES_NAMED));
             }
             let older = if change.may_be_older { ", or one before the log begins," } else { "" };
             format!(
@@ -191,8 +192,8 @@ impl Replay<'_> {
                 entries.join(" or "),
             )
         };
-        let mut sentences: Vec<String> = undecided.iter().take(MOST).map(sentence).collect();
-        let rest = undecided.len().saturating_sub(MOST);
+        let mut sentences: Vec<String> = undecided.iter().take(MAX_SENTENCES).map(sentence).collect();
+        let rest = undecided.len().saturating_sub(MAX_SENTENCES);
         if rest > 0 {
             sentences.push(format!("{rest} more revisions are unknown for the same reason"));
         }
@@ -204,7 +205,7 @@ impl Replay<'_> {
     /// # Errors
     ///
     /// They differ, and agree about nothing before that.
-    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Result<Replayed, Contradiction> {
+    fn replay_from_the_start(&self, run: &EntryRun, newest: i64) -> Result<Replayed, Contradiction> {
         let images = |image: u16| self.builder.still_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
@@ -252,7 +253,7 @@ impl Replay<'_> {
     /// Keeps of a replay what the database agrees with, and goes on behind it as with a log that begins there.
     fn replay_until_it_differs(
         &self,
-        run: &Run,
+        run: &EntryRun,
         applied: Applied,
         comparison: &LogComparison,
         newest: i64,
@@ -277,7 +278,7 @@ impl Replay<'_> {
     }
 
     /// Puts together what a log from the start says until `from_start` ends, what `rest` recovered behind it, and what follows the database.
-    fn join(&self, mut from_start: Replayed, rest: Replayed, run: &Run) -> Replayed {
+    fn join(&self, mut from_start: Replayed, rest: Replayed, run: &EntryRun) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         let last = from_start.changes.last().map_or(1, |change| change.main);
         let made = rest.revisions.into_iter().filter(|(_, revision)| *revision > last);
@@ -300,7 +301,7 @@ impl Replay<'_> {
     }
 
     /// What the database says of leases, users and roles before the entry `next`.
-    fn around(&self, run: &Run, next: u64) -> ServerState {
+    fn around(&self, run: &EntryRun, next: u64) -> ServerState {
         let mut around = self.facts.around.clone();
         if !self.facts.has_exact_index {
             let later = run.entries.iter().zip(run.first..).filter(|(_, index)| *index >= next);
@@ -310,7 +311,7 @@ impl Replay<'_> {
     }
 
     /// Applies the entries from index `first` on.
-    fn apply(&self, store: &mut Store<'_>, run: &Run, first: u64) -> Applied {
+    fn apply(&self, store: &mut Store<'_>, run: &EntryRun, first: u64) -> Applied {
         let mut applied = Applied { end: first, ..Applied::default() };
         for (entry, index) in run.entries.iter().zip(run.first..).skip_while(|(_, index)| *index < first) {
             if index > self.certain {
@@ -329,7 +330,7 @@ impl Replay<'_> {
                     applied.revisions.push((index, store.revision));
                 }
                 Err(undecided) => {
-                    applied.problem = Some(format!("what entry {index} of the log did is not known: {}", undecided.0));
+                    applied.problem = Some(format!("cannot tell what entry {index} of the log did: {}", undecided.0));
                     return applied;
                 }
             }
@@ -365,12 +366,12 @@ impl Replay<'_> {
             }),
             problem: match change {
                 Some(change) => format!(
-                    "the database is damaged at revision {}: what it has of {} is not what the log has, whose checksum holds; the log's is shown",
+                    "the database is damaged at revision {}: what it has of {} is not what the log has, whose checksum matches; the log's is shown",
                     found.main,
                     text(change.key)
                 ),
                 None => format!(
-                    "the database is damaged at revision {}: the log, whose checksum holds, has no such change of {}; it is left out",
+                    "the database is damaged at revision {}: the log, whose checksum matches, has no such change of {}; it is left out",
                     found.main,
                     text(found.key)
                 ),
@@ -443,8 +444,8 @@ impl LogComparison {
 
     fn into_replayed(self) -> Replayed {
         let refuted = self.differing.iter().map(|difference| difference.place).collect();
-        let rest = self.differing.len().saturating_sub(MOST);
-        let mut problems: Vec<String> = self.differing.into_iter().take(MOST).map(|difference| difference.problem).collect();
+        let rest = self.differing.len().saturating_sub(MAX_SENTENCES);
+        let mut problems: Vec<String> = self.differing.into_iter().take(MAX_SENTENCES).map(|difference| difference.problem).collect();
         if rest > 0 {
             problems.push(format!("the database is damaged at {rest} more places where the log proves it"));
         }

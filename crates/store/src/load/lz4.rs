@@ -10,34 +10,34 @@ use bytes::{Buf, Bytes};
 use twox_hash::XxHash32;
 
 /// What a frame begins with.
-const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// What the older form begins with (`lz4 -l`): blocks of 8 MiB, without a checksum or an end.
-const LEGACY: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
+const LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 const LEGACY_BLOCK: usize = 8 << 20;
 
 /// Whether bytes begin with a frame.
 pub(super) fn begins_so(bytes: &[u8]) -> bool {
-    bytes.starts_with(&MAGIC) || bytes.starts_with(&LEGACY)
+    bytes.starts_with(&FRAME_MAGIC) || bytes.starts_with(&LEGACY_MAGIC)
 }
 
 /// Frames of something else, which are to be passed over: their lowest number.
-const SKIPPABLE: u32 = 0x184d_2a50;
+const SKIPPABLE_MAGIC: u32 = 0x184d_2a50;
 
 /// As far back as a block that is linked to those before it may look.
-const WINDOW: usize = 64 << 10;
+const WINDOW_BYTES: usize = 64 << 10;
 
 /// Undoes frames.
-pub(super) struct Frames {
+pub(super) struct Lz4Reader {
     rest: Bytes,
-    frame: Option<Frame>,
+    frame: Option<Lz4Frame>,
     /// The window, and after it what was not handed out yet.
     out: Vec<u8>,
     given: usize,
 }
 
 /// What the header of a frame says, and the checksum of its content.
-struct Frame {
+struct Lz4Frame {
     is_linked: bool,
     has_block_checksums: bool,
     content: Option<XxHash32>,
@@ -46,7 +46,7 @@ struct Frame {
     is_legacy: bool,
 }
 
-impl Frames {
+impl Lz4Reader {
     /// Frames that lie in these bytes.
     pub(super) fn new(rest: Bytes) -> Self {
         Self { rest, frame: None, out: Vec::new(), given: 0 }
@@ -69,20 +69,20 @@ impl Frames {
             return Ok(false);
         }
         let magic = self.number()?;
-        if magic & 0xffff_fff0 == SKIPPABLE {
+        if magic & 0xffff_fff0 == SKIPPABLE_MAGIC {
             let length = self.number()?;
             self.take(length as usize)?;
             return Ok(true);
         }
-        if magic.to_le_bytes() == LEGACY {
+        if magic.to_le_bytes() == LEGACY_MAGIC {
             self.out.clear();
             self.given = 0;
             let (is_linked, has_block_checksums, content) = (false, false, None);
-            self.frame = Some(Frame { is_linked, has_block_checksums, content, block: LEGACY_BLOCK, is_legacy: true });
+            self.frame = Some(Lz4Frame { is_linked, has_block_checksums, content, block: LEGACY_BLOCK, is_legacy: true });
             return Ok(true);
         }
-        if magic.to_le_bytes() != MAGIC {
-            return Err(damaged("what follows a frame is none"));
+        if magic.to_le_bytes() != FRAME_MAGIC {
+            return Err(damaged("what follows a frame is not another one"));
         }
         let descriptor = self.rest.clone();
         let flags = self.take(2)?;
@@ -94,11 +94,11 @@ impl Frames {
         self.take(length)?;
         let expected = checksum(&descriptor[..2 + length]).to_le_bytes()[1];
         if self.take(1)?[0] != expected {
-            return Err(damaged("the checksum of its header does not hold"));
+            return Err(damaged("the checksum of its header does not match"));
         }
         self.out.clear();
         self.given = 0;
-        self.frame = Some(Frame {
+        self.frame = Some(Lz4Frame {
             is_linked: flags & 0x20 == 0,
             has_block_checksums: flags & 0x10 != 0,
             content: (flags & 4 != 0).then(|| XxHash32::with_seed(0)),
@@ -109,8 +109,8 @@ impl Frames {
     }
 
     /// Undoes the next block of a frame.
-    fn block(&mut self, mut frame: Frame) -> io::Result<()> {
-        const PLAIN: u32 = 1 << 31;
+    fn block(&mut self, mut frame: Lz4Frame) -> io::Result<()> {
+        const PLAIN_BLOCK: u32 = 1 << 31;
         // The older form ends where the file does, or another frame begins.
         if frame.is_legacy && (self.rest.is_empty() || begins_so(&self.rest)) {
             return Ok(());
@@ -119,23 +119,23 @@ impl Frames {
         if size == 0 && !frame.is_legacy {
             let found = frame.content.map(|content| content.finish_32());
             return match found {
-                Some(sum) if sum != self.number()? => Err(damaged("the checksum of its content does not hold")),
+                Some(sum) if sum != self.number()? => Err(damaged("the checksum of its content does not match")),
                 _ => Ok(()),
             };
         }
-        let packed = self.take((size & !PLAIN) as usize)?;
+        let packed = self.take((size & !PLAIN_BLOCK) as usize)?;
         if frame.has_block_checksums && checksum(&packed) != self.number()? {
-            return Err(damaged("the checksum of a block does not hold"));
+            return Err(damaged("the checksum of a block does not match"));
         }
-        let kept = if frame.is_linked { self.out.len().min(WINDOW) } else { 0 };
+        let kept = if frame.is_linked { self.out.len().min(WINDOW_BYTES) } else { 0 };
         self.out.drain(..self.out.len() - kept);
-        if size & PLAIN != 0 && !frame.is_legacy {
+        if size & PLAIN_BLOCK != 0 && !frame.is_legacy {
             self.out.extend_from_slice(&packed);
         } else {
             self.out.resize(kept + frame.block, 0);
             let (window, into) = self.out.split_at_mut(kept);
             let length =
-                lz4_flex::block::decompress_into_with_dict(&packed, into, window).map_err(|_| damaged("a block cannot be undone"))?;
+                lz4_flex::block::decompress_into_with_dict(&packed, into, window).map_err(|_| damaged("a block cannot be decompressed"))?;
             self.out.truncate(kept + length);
         }
         self.given = kept;
@@ -147,7 +147,7 @@ impl Frames {
     }
 }
 
-impl Read for Frames {
+impl Read for Lz4Reader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.given == self.out.len() {
             match self.frame.take() {
@@ -178,7 +178,7 @@ mod tests {
 
     /// A frame of one plain block, with all checksums.
     fn frame(text: &[u8]) -> Vec<u8> {
-        let mut frame = MAGIC.to_vec();
+        let mut frame = FRAME_MAGIC.to_vec();
         frame.extend([0x74, 0x40, checksum(&[0x74, 0x40]).to_le_bytes()[1]]);
         frame.extend((u32::try_from(text.len()).unwrap() | 1 << 31).to_le_bytes());
         frame.extend(text);
@@ -190,7 +190,7 @@ mod tests {
 
     fn undone(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut found = Vec::new();
-        Frames::new(bytes.into()).read_to_end(&mut found).map(|_| found)
+        Lz4Reader::new(bytes.into()).read_to_end(&mut found).map(|_| found)
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_linked_block_copies_from_the_one_before() {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = FRAME_MAGIC.to_vec();
         bytes.extend([0x40, 0x40, checksum(&[0x40, 0x40]).to_le_bytes()[1]]);
         bytes.extend((16u32 | 1 << 31).to_le_bytes());
         bytes.extend(b"0123456789abcdef");

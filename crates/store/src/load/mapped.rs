@@ -23,11 +23,11 @@ struct Region {
 }
 
 /// How many files mapped at once are known by name.
-const MOST: usize = 64;
+const MAX_MAPPED_FILES: usize = 64;
 
-static REGIONS: [Region; MOST] = [const {
+static MAPPED_REGIONS: [Region; MAX_MAPPED_FILES] = [const {
     Region { start: AtomicUsize::new(0), end: AtomicUsize::new(0), name: AtomicPtr::new(ptr::null_mut()), name_length: AtomicUsize::new(0) }
-}; MOST];
+}; MAX_MAPPED_FILES];
 
 /// Maps a file for reading.
 ///
@@ -99,16 +99,16 @@ impl Drop for Mapped {
 #[cfg(target_os = "linux")]
 fn populate(map: &Arc<Mmap>, length: usize) {
     /// Smaller files are read before a thread would have started.
-    const LARGE: usize = 64 << 20;
-    const PIECE: usize = 16 << 20;
-    if length < LARGE {
+    const MIN_POPULATED_BYTES: usize = 64 << 20;
+    const PIECE_BYTES: usize = 16 << 20;
+    if length < MIN_POPULATED_BYTES {
         return;
     }
     let map = Arc::clone(map);
     std::thread::spawn(move || {
         // Kernels before 5.14 refuse this advice; the reader then faults pages in by itself.
-        let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE.min(length - start));
-        (0..length).step_by(PIECE).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
+        let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE_BYTES.min(length - start));
+        (0..length).step_by(PIECE_BYTES).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
     });
 }
 
@@ -118,7 +118,7 @@ fn populate(_: &Arc<Mmap>, _: usize) {}
 fn remember(name: &str, map: &Mmap) -> Option<&'static Region> {
     let start = map.as_ptr() as usize;
     let take = |region: &&Region| region.start.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    let region = REGIONS.iter().find(take)?;
+    let region = MAPPED_REGIONS.iter().find(take)?;
     let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
     region.name.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
     region.name_length.store(name.len(), Ordering::Relaxed);
@@ -128,7 +128,7 @@ fn remember(name: &str, map: &Mmap) -> Option<&'static Region> {
 
 /// The name of the file that is mapped at `address`. It takes no lock and no memory, so that a handler of signals may call it.
 pub fn file_at(address: usize) -> Option<&'static str> {
-    REGIONS.iter().find_map(|region| {
+    MAPPED_REGIONS.iter().find_map(|region| {
         let end = region.end.load(Ordering::Acquire);
         if !(region.start.load(Ordering::Relaxed)..end).contains(&address) {
             return None;

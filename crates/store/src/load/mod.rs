@@ -55,7 +55,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use container::{Body, Entry, Kind, breaks_promise};
+use container::{Body, ContainerEntry, EntryKind, breaks_promise};
 use file_set::{Several, open_image, open_path};
 use format::Loading;
 use formats::{load_parts, reading};
@@ -74,11 +74,11 @@ pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
 
 pub use audit_logs::{AuditLogs, WithAuditLogs};
-pub use budget::{Bounds, Budget, Exceeded, Reservation, Spent};
+pub use budget::{Budget, Exceeded, FileLimits, Reservation, Spent};
 pub use mapped::file_at as mapped_file_at;
 pub use opening::OpeningProgress;
 pub use options::{Cache, KeyOf, Limits, StandardInput};
-pub use rebuilt_history::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
+pub use rebuilt_history::{Rebuilt, RebuiltChange, RebuiltValues, ValuePlace, ValueWriter, open_rebuilt};
 pub use search_results::Finds;
 pub use spool::RECOGNISED_WITHIN;
 
@@ -145,18 +145,18 @@ fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Li
     Ok(Box::new(finish(joined_name(&names), builder, objects, loaded)?))
 }
 
-/// Whether a file that begins with these bytes may be one that can be opened, or holds some. Of others no more than that has to be fetched.
+/// Whether a file that begins with these bytes may be, or contain, one that can be opened. Other files need not be fetched any further.
 pub fn may_be_read(name: &str, beginning: Bytes) -> bool {
-    let entry = Entry { name: name.to_owned(), body: Body::Bytes(beginning) };
+    let entry = ContainerEntry { name: name.to_owned(), body: Body::Bytes(beginning) };
     let Ok(look) = entry.look(&Limits::default().budget()) else { return true };
-    let kind = Kind::of(&entry, &look.bytes);
-    let is_unread = matches!(kind, Kind::Other | Kind::Foreign(_) | Kind::SqlDump | Kind::Unfinished);
-    !is_unread || is_gardeners(name) || kind == Kind::Other && breaks_promise(&entry, &look)
+    let kind = EntryKind::of(&entry, &look.bytes);
+    let is_unread = matches!(kind, EntryKind::Other | EntryKind::Foreign(_) | EntryKind::SqlDump | EntryKind::Unfinished);
+    !is_unread || is_gardeners(name) || kind == EntryKind::Other && breaks_promise(&entry, &look)
 }
 
 /// Whether a file is called as Gardener's snapshots are, whose bytes may not tell how they are compressed.
 pub fn is_gardeners(name: &str) -> bool {
-    gardener::Snapshot::of(name).is_some()
+    gardener::SnapshotName::of(name).is_some()
 }
 
 /// The places of Gardener's full snapshots among `names` that their history does without: the files before them have all changes up to their revision.
@@ -187,7 +187,7 @@ pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>)
 /// [`Error::Format`], as of [`open`].
 #[doc(hidden)]
 pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<Box<dyn Source>> {
-    let parts = data_dir::Parts { db: Some(Image::plain(db)), log: wal::Log::of_files(log) };
+    let parts = data_dir::Parts { db: Some(Image::plain(db)), log: wal::RaftLog::of_files(log) };
     loaded_as(name, |loading| load_parts(loading, name, parts, None))
 }
 

@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 /// The byte that marks the revision key of a deletion.
-const TOMBSTONE: u8 = b't';
+const TOMBSTONE_MARK: u8 = b't';
 
 /// No store gets this far; what claims to is damaged.
-const LAST: i64 = i64::MAX / 2;
+const MAX_REVISION: i64 = i64::MAX / 2;
 
 /// No transaction makes as many changes.
 const LAST_SUB: i64 = u32::MAX as i64;
@@ -31,12 +31,12 @@ impl RevisionKey {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let tombstone = match bytes {
             [_, _, _, _, _, _, _, _, b'_', rest @ ..] if rest.len() == 8 => false,
-            [_, _, _, _, _, _, _, _, b'_', rest @ .., TOMBSTONE] if rest.len() == 8 => true,
+            [_, _, _, _, _, _, _, _, b'_', rest @ .., TOMBSTONE_MARK] if rest.len() == 8 => true,
             _ => return None,
         };
         let main = i64::from_be_bytes(bytes[..8].try_into().ok()?);
         let sub = i64::from_be_bytes(bytes[9..17].try_into().ok()?);
-        ((0..LAST).contains(&main) && (0..LAST_SUB).contains(&sub)).then_some(Self { main, sub, tombstone })
+        ((0..MAX_REVISION).contains(&main) && (0..LAST_SUB).contains(&sub)).then_some(Self { main, sub, tombstone })
     }
 }
 
@@ -58,7 +58,7 @@ impl KeyValuePlaces {
         (length == bytes.len()).then_some(found)
     }
 
-    /// Reads the longest message that `bytes` begin with, and returns its length: what follows a message in a page goes on with none of its
+    /// Reads the longest message that `bytes` begin with, and returns its length: what follows a message in a page continues with none of its
     /// fields, but with zeros or a revision key.
     pub(super) fn read_first(bytes: &[u8]) -> (Self, usize) {
         let mut found = Self::default();

@@ -27,7 +27,7 @@ impl OpeningProgress {
         (all > 0).then(|| (bytes.done.load(Ordering::Relaxed).min(all), all))
     }
 
-    /// A database of so many bytes is read from now on.
+    /// A database of this many bytes is read from now on.
     pub(super) fn begin(&self, bytes: usize) {
         if let Some(known) = &self.0 {
             known.all.fetch_add(bytes as u64, Ordering::Relaxed);

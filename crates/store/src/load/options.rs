@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::budget::{Bounds, Budget, Spent};
+use super::budget::{Budget, FileLimits, Spent};
 use super::opening::OpeningProgress;
 use super::search_results::Finds;
 
@@ -19,7 +19,7 @@ pub struct Limits {
     /// The most bytes that come out of compressed files and pipes, all of them at once.
     pub unpacked: u64,
     /// What they may take besides.
-    pub bounds: Bounds,
+    pub bounds: FileLimits,
     /// What was taken so far: those who read for one command share it.
     pub spent: Spent,
     /// Where the indexes of large databases are kept; `None`: nowhere.
@@ -36,7 +36,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             unpacked: 16 << 30,
-            bounds: Bounds::default(),
+            bounds: FileLimits::default(),
             spent: Spent::default(),
             cache: None,
             finds: Finds::default(),

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::container::{self, Choice, Chosen, WITHIN, name_within};
+use super::container::{self, Choice, Chosen, ENTRY_SEPARATOR, name_within};
 use super::data_dir;
 use super::format::Loading;
 use super::formats::{format_of, load_choice, load_image, reading};
@@ -64,7 +64,7 @@ impl PathContent {
     pub(super) fn of_image(path: &str, within: &str, image: Image, reading: &Reading<'_>) -> Result<std::result::Result<Self, Image>> {
         let is_archive = !image.bytes.is_empty() && format_of(&image.bytes).is_some_and(|format| format.kind.is_none());
         if !is_archive && !within.is_empty() {
-            let problem = format!("is no archive, so {} cannot be read in it", container::shown(within));
+            let problem = format!("is not an archive, so {} cannot be read in it", container::shown(within));
             return Err(Error::Format { path: path.to_owned(), problem });
         }
         if !is_archive {
@@ -148,7 +148,7 @@ pub(super) fn split(path: &str) -> (&str, &str) {
     if path == "-" || Path::new(path).exists() {
         return (path, "");
     }
-    let places = path.match_indices(WITHIN).map(|(at, _)| (&path[..at], &path[at + WITHIN.len()..]));
+    let places = path.match_indices(ENTRY_SEPARATOR).map(|(at, _)| (&path[..at], &path[at + ENTRY_SEPARATOR.len()..]));
     places.into_iter().find(|(before, _)| Path::new(before).exists()).unwrap_or((path, ""))
 }
 

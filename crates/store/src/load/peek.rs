@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 
-use super::bolt::{Bolt, Bucket, Order, Pair, Visited, Walk};
+use super::bolt::{Bolt, Bucket, BucketPair, Order, Visited, Walk};
 use super::buckets::MetaBucket;
 use super::image::Image;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
@@ -82,7 +82,7 @@ impl Peek {
         Some(found)
     }
 
-    fn event(&self, key: RevisionKey, pair: &Pair) -> Option<Event> {
+    fn event(&self, key: RevisionKey, pair: &BucketPair) -> Option<Event> {
         let message: Bytes = self.bolt.image.slice(pair.value.clone());
         let read = KeyValuePlaces::read(&message).filter(|read| !read.key.is_empty())?;
         let kind = if key.tombstone { EventKind::Delete } else { EventKind::Put };

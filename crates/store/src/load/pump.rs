@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 use super::budget::Exceeded;
 
 /// What is read, written and hashed at once.
-pub(super) const PIECE: usize = 1 << 20;
+pub(super) const PIECE_BYTES: usize = 1 << 20;
 
 /// Pieces that wait for a thread.
-const AHEAD: usize = 4;
+const MAX_PIECES_AHEAD: usize = 4;
 
 /// The length of the SHA-256 that a snapshot ends with.
-const CHECKSUM: usize = 32;
+const CHECKSUM_BYTES: usize = 32;
 
 /// Where a stream goes.
 pub(super) struct Pump<'p> {
@@ -35,7 +35,7 @@ pub(super) struct Pumped {
     /// Why reading ended early, if it did.
     pub ended: Option<io::Error>,
     /// The SHA-256 of all bytes but the last 32.
-    pub digest: Option<[u8; CHECKSUM]>,
+    pub digest: Option<[u8; CHECKSUM_BYTES]>,
 }
 
 /// Why a stream was given up.
@@ -54,10 +54,10 @@ impl Pump<'_> {
         take: &mut dyn FnMut(u64) -> Result<(), Exceeded>,
     ) -> Result<Pumped, GivenUp> {
         thread::scope(|scope| {
-            let (to_file, pieces) = sync_channel(AHEAD);
+            let (to_file, pieces) = sync_channel(MAX_PIECES_AHEAD);
             let writer = scope.spawn(|| self.write(pieces));
             let hasher = self.hashes.then(|| {
-                let (to_hash, pieces) = sync_channel(AHEAD);
+                let (to_hash, pieces) = sync_channel(MAX_PIECES_AHEAD);
                 (to_hash, scope.spawn(|| digest(pieces)))
             });
             let mut piece = first;
@@ -95,11 +95,11 @@ impl Pump<'_> {
 }
 
 /// The SHA-256 of all but the last bytes, which are the checksum if there is one.
-fn digest(pieces: Receiver<Bytes>) -> [u8; CHECKSUM] {
+fn digest(pieces: Receiver<Bytes>) -> [u8; CHECKSUM_BYTES] {
     let (mut hash, mut last) = (Sha256::new(), Vec::new());
     for piece in pieces {
-        let beginning = piece.len().saturating_sub(CHECKSUM);
-        let known = (last.len() + piece.len()).saturating_sub(CHECKSUM).min(last.len());
+        let beginning = piece.len().saturating_sub(CHECKSUM_BYTES);
+        let known = (last.len() + piece.len()).saturating_sub(CHECKSUM_BYTES).min(last.len());
         hash.update(&last[..known]);
         last.drain(..known);
         hash.update(&piece[..beginning]);
@@ -116,9 +116,9 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Reads the next one, shorter than [`PIECE`] only at the end.
+    /// Reads the next one, shorter than [`PIECE_BYTES`] only at the end.
     pub(super) fn read(from: &mut impl Read) -> Self {
-        let mut bytes = vec![0; PIECE];
+        let mut bytes = vec![0; PIECE_BYTES];
         let mut length = 0;
         let end = loop {
             match from.read(&mut bytes[length..]) {
@@ -127,7 +127,7 @@ impl Piece {
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) => break Some(Err(cause)),
             }
-            if length == PIECE {
+            if length == PIECE_BYTES {
                 break None;
             }
         };
@@ -145,7 +145,9 @@ mod tests {
 
     #[test]
     fn what_is_copied_is_hashed_without_its_last_bytes() {
-        for length in [0, 5, 31, 32, 33, PIECE - 1, PIECE, PIECE + 1, PIECE + 31, PIECE + 32, 3 * PIECE + 40] {
+        for length in
+            [0, 5, 31, 32, 33, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, PIECE_BYTES + 31, PIECE_BYTES + 32, 3 * PIECE_BYTES + 40]
+        {
             let data: Vec<u8> = (0..length).map(|index| (index * 7 + index / 251) as u8).collect();
             let mut file = tempfile::tempfile().unwrap();
             let written = AtomicU64::new(0);
@@ -153,7 +155,7 @@ mod tests {
             let mut from = &data[..];
             let pumped = pump.run(Piece::read(&mut from), &mut from, &mut |_| Ok(())).unwrap();
             assert!(pumped.ended.is_none());
-            assert_eq!(pumped.digest.unwrap()[..], Sha256::digest(&data[..length.saturating_sub(CHECKSUM)])[..], "{length}");
+            assert_eq!(pumped.digest.unwrap()[..], Sha256::digest(&data[..length.saturating_sub(CHECKSUM_BYTES)])[..], "{length}");
             assert_eq!(written.into_inner(), length as u64);
             let mut copied = Vec::new();
             file.seek(SeekFrom::Start(0)).unwrap();
@@ -166,14 +168,14 @@ mod tests {
     fn no_more_is_taken_than_asked_for() {
         let file = tempfile::tempfile().unwrap();
         let pump = Pump { file: &file, hashes: false, written: &|_| {} };
-        let (data, mut asked) = (vec![0; 3 * PIECE], 0);
+        let (data, mut asked) = (vec![0; 3 * PIECE_BYTES], 0);
         let (mut from, exceeded) = (&data[..], Exceeded::Work { most: 7 });
         let mut take = |length| {
             asked += length;
-            if asked > PIECE as u64 { Err(exceeded) } else { Ok(()) }
+            if asked > PIECE_BYTES as u64 { Err(exceeded) } else { Ok(()) }
         };
         let given_up = pump.run(Piece::read(&mut from), &mut from, &mut take).unwrap_err();
         assert!(matches!(given_up, GivenUp::TooLong(why) if why == exceeded));
-        assert_eq!((asked, file.metadata().unwrap().len()), (2 * PIECE as u64, 2 * PIECE as u64));
+        assert_eq!((asked, file.metadata().unwrap().len()), (2 * PIECE_BYTES as u64, 2 * PIECE_BYTES as u64));
     }
 }

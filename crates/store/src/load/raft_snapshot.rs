@@ -28,7 +28,7 @@ fn outer(file: &Bytes) -> Option<snappb::Snapshot> {
     (crc32c::crc32c(&outer.data) == outer.crc).then_some(outer)
 }
 
-/// Reads the file; `None` where it is none. Its checksum says whether it is one.
+/// Reads the file; `None` if it is not one. Its checksum says whether it is one.
 pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<DatabaseFacts> {
     let outer = outer(file)?;
     let inner = raftpb::Snapshot::decode(outer.data).ok()?;

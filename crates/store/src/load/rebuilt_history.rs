@@ -1,4 +1,4 @@
-//! A history that is put together change by change from something else than etcd's files, such as the bodies in an audit log: values go into files
+//! A history that is put together change by change from something other than etcd's files, such as the bodies in an audit log: values go into files
 //! without a name, and the index is that of every other source.
 
 use std::fs::File;
@@ -43,12 +43,12 @@ impl ValueWriter {
     ///
     /// [`Error::Format`] where TMPDIR has no room.
     pub fn new(name: &str) -> Result<Self> {
-        const PIECE: usize = 1 << 20;
+        const PIECE_BYTES: usize = 1 << 20;
         let file = tempfile::tempfile().map_err(|cause| no_room(name, &cause))?;
-        Ok(Self { name: name.to_owned(), file: BufWriter::with_capacity(PIECE, file), length: 0, left: u64::MAX, most: u64::MAX })
+        Ok(Self { name: name.to_owned(), file: BufWriter::with_capacity(PIECE_BYTES, file), length: 0, left: u64::MAX, most: u64::MAX })
     }
 
-    /// The same of a file that takes so many bytes: what is worked out of a log may be far longer than the log.
+    /// The same of a file that takes this many bytes: what is worked out of a log may be far longer than the log.
     #[must_use]
     pub fn of_at_most(self, bytes: u64) -> Self {
         Self { left: bytes, most: bytes, ..self }
@@ -63,7 +63,7 @@ impl ValueWriter {
         self.left = self.left.checked_sub(bytes as u64).ok_or_else(|| Error::Format {
             path: self.name.clone(),
             problem: format!(
-                "the objects worked out of what its requests sent are more than {} bytes, and no more are taken; if there are really so many, raise \
+                "the objects derived from its requests are more than {} bytes, and ketcd stops there; if there are really that many, raise \
                  --max-unpacked-size",
                 self.most
             ),
@@ -91,18 +91,18 @@ impl ValueWriter {
     /// # Errors
     ///
     /// [`Error::Format`] where TMPDIR has no room.
-    pub fn finish(self) -> Result<Values> {
+    pub fn finish(self) -> Result<RebuiltValues> {
         let no_room = |cause| no_room(&self.name, &cause);
         let file = self.file.into_inner().map_err(|error| no_room(error.into_error()))?;
-        Ok(Values(map_lazily(&self.name, &file).map_err(no_room)?))
+        Ok(RebuiltValues(map_lazily(&self.name, &file).map_err(no_room)?))
     }
 }
 
-/// Values that were written: a mapping, of which only what is looked at is in memory.
+/// Values that were written: a memory map, so only what is read is in memory.
 #[derive(Clone, Debug)]
-pub struct Values(Bytes);
+pub struct RebuiltValues(Bytes);
 
-impl Values {
+impl RebuiltValues {
     /// Returns a value.
     pub fn at(&self, place: ValuePlace) -> Bytes {
         let end = place.start + u64::from(place.length);
@@ -149,7 +149,7 @@ pub struct Rebuilt {
     /// All keys.
     pub keys: Vec<Vec<u8>>,
     /// The files of values.
-    pub values: Vec<Values>,
+    pub values: Vec<RebuiltValues>,
     /// The changes, in any order.
     pub changes: Vec<RebuiltChange>,
 }
@@ -158,7 +158,7 @@ pub struct Rebuilt {
 ///
 /// # Errors
 ///
-/// [`Error::Format`], where two changes contradict each other, or there is none.
+/// [`Error::Format`] if two changes contradict each other, or there are no changes.
 pub fn open_rebuilt(rebuilt: Rebuilt) -> Result<Box<dyn Source>> {
     let Rebuilt { name, oldest, newest, bytes, keys, values, changes } = rebuilt;
     let failed = |problem: String| Error::Format { path: name.clone(), problem };

@@ -11,7 +11,7 @@ use super::budget::{Budget, Exceeded, with_room};
 use super::compression::{decoder, looks_compressed};
 use super::mapped::map;
 use super::options::Reading;
-use super::pump::{GivenUp, PIECE, Piece, Pump, Pumped};
+use super::pump::{GivenUp, PIECE_BYTES, Piece, Pump, Pumped};
 use crate::{Error, Result};
 
 /// How many bytes of a stream are looked at before it is refused.
@@ -117,7 +117,7 @@ fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl 
     room.grow(first.bytes.len() as u64).map_err(|exceeded| refused(path, exceeded))?;
     // What is short needs no file of its own: an archive may hold thousands of such files.
     let first = match first {
-        Piece { bytes, end: Some(end) } if bytes.len() <= PIECE => {
+        Piece { bytes, end: Some(end) } if bytes.len() <= PIECE_BYTES => {
             let bytes = budget.keep(bytes, room).map_err(|cause| no_room(path, &cause))?;
             return Ok((bytes, Pumped { ended: end.err(), digest: None }));
         }

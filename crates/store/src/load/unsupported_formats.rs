@@ -3,42 +3,42 @@
 use super::audit_text;
 
 /// Bytes at the beginning that tell.
-const HEAD: usize = 512;
+const PROBED_BYTES: usize = 512;
 
-const AGE: &str = "is encrypted with age; decrypt it first: age -d -i KEY FILE | ketcd -f - …";
-const PGP: &str = "is encrypted with OpenPGP; decrypt it first: gpg -d FILE | ketcd -f - …";
-const OPENSSL: &str = "is encrypted with `openssl enc`; decrypt it first with the cipher and password it was made with";
-const LFS: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
-const HTML: &str =
+const AGE_ADVICE: &str = "is encrypted with age; decrypt it first: age -d -i KEY FILE | ketcd -f - …";
+const PGP_ADVICE: &str = "is encrypted with OpenPGP; decrypt it first: gpg -d FILE | ketcd -f - …";
+const OPENSSL_ADVICE: &str = "is encrypted with `openssl enc`; decrypt it first with the cipher and password it was made with";
+const LFS_ADVICE: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
+const HTML_ADVICE: &str =
     "is a page of HTML, not a backup: most likely the error or login page of the server it was downloaded from; download it again";
-const XML: &str = "is XML, not a backup, and is not read; name the backup itself";
-const BUCKET: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
-const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
-const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
+const XML_ADVICE: &str = "is XML, not a backup, and is not read; name the backup itself";
+const BUCKET_ADVICE: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
+const SEVEN_ZIP_ADVICE: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
+const RAR_ADVICE: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
 
 /// Names of files that are what they are called, not a backup that was downloaded from the wrong place: `event-filter.html` of a must-gather.
-const PAGES: [&str; 4] = [".html", ".htm", ".xhtml", ".xml"];
+const PAGE_SUFFIXES: [&str; 4] = [".html", ".htm", ".xhtml", ".xml"];
 
 /// What a file begins with, and what to say. Letters count whatever their case.
-const BEGINNINGS: [(&[u8], &str); 12] = [
-    (b"age-encryption.org/v1\n", AGE),
-    (b"-----BEGIN AGE ENCRYPTED FILE-----", AGE),
-    (b"-----BEGIN PGP MESSAGE-----", PGP),
-    (b"Salted__", OPENSSL),
-    (b"version https://git-lfs.github.com/spec/v1", LFS),
-    (b"<!DOCTYPE html", HTML),
-    (b"<html", HTML),
-    (b"<head>", HTML),
-    (b"<?xml", XML),
-    (b"<Error>", BUCKET),
-    (b"7z\xbc\xaf\x27\x1c", SEVEN),
-    (b"Rar!\x1a\x07", RAR),
+const FILE_BEGINNINGS: [(&[u8], &str); 12] = [
+    (b"age-encryption.org/v1\n", AGE_ADVICE),
+    (b"-----BEGIN AGE ENCRYPTED FILE-----", AGE_ADVICE),
+    (b"-----BEGIN PGP MESSAGE-----", PGP_ADVICE),
+    (b"Salted__", OPENSSL_ADVICE),
+    (b"version https://git-lfs.github.com/spec/v1", LFS_ADVICE),
+    (b"<!DOCTYPE html", HTML_ADVICE),
+    (b"<html", HTML_ADVICE),
+    (b"<head>", HTML_ADVICE),
+    (b"<?xml", XML_ADVICE),
+    (b"<Error>", BUCKET_ADVICE),
+    (b"7z\xbc\xaf\x27\x1c", SEVEN_ZIP_ADVICE),
+    (b"Rar!\x1a\x07", RAR_ADVICE),
 ];
 
-const PEBBLE: &str = "is a store of Pebble or RocksDB, not of etcd, and is not read";
+const PEBBLE_ADVICE: &str = "is a store of Pebble or RocksDB, not of etcd, and is not read";
 
 /// Files that a folder of another database holds, by their names or, with a star, by what these begin with, and what to say.
-const NAMES: [(&[&str], &str); 4] = [
+const FOLDER_NAMES: [(&[&str], &str); 4] = [
     (
         &["metadata1"],
         "is dqlite's folder (MicroK8s, Canonical Kubernetes) without its snapshots and segments; copy the whole folder of the stopped node",
@@ -47,9 +47,9 @@ const NAMES: [(&[&str], &str); 4] = [
         &["meta.inf", "meta.sum"],
         "is a stream of NATS JetStream, which kine can keep its table in and ketcd does not read; use what kubectl prints",
     ),
-    (&["CURRENT", "MANIFEST-*"], PEBBLE),
+    (&["CURRENT", "MANIFEST-*"], PEBBLE_ADVICE),
     // Since format 2 of Pebble (`vfs/atomicfs/marker.go`).
-    (&["marker.manifest.*", "MANIFEST-*"], PEBBLE),
+    (&["marker.manifest.*", "MANIFEST-*"], PEBBLE_ADVICE),
 ];
 
 /// Says that a folder is of another database, by the names of the files in it.
@@ -58,13 +58,13 @@ pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Opt
         Some(series) => names.clone().any(|name| name.starts_with(series)),
         None => names.clone().any(|name| name == *wanted),
     };
-    NAMES.iter().find(|(wanted, _)| wanted.iter().all(&is_there)).map(|(_, said)| *said)
+    FOLDER_NAMES.iter().find(|(wanted, _)| wanted.iter().all(&is_there)).map(|(_, said)| *said)
 }
 
 /// Whether a file is a page, and called so: nobody meant it to be read.
 pub(super) fn is_called_so(name: &str, bytes: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
-    PAGES.iter().any(|suffix| name.ends_with(suffix)) && matches!(recognised(bytes), Some(HTML | XML | BUCKET))
+    PAGE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) && matches!(recognised(bytes), Some(HTML_ADVICE | XML_ADVICE | BUCKET_ADVICE))
 }
 
 /// Says that a file is none that can be opened; `None` where nothing shows that.
@@ -72,14 +72,14 @@ pub(super) fn recognised(bytes: &[u8]) -> Option<&'static str> {
     if let Some(said) = audit_text::as_yaml(bytes) {
         return Some(said);
     }
-    let head = &bytes[..bytes.len().min(HEAD)];
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let text = head.trim_ascii_start();
     let begins = |(start, _): &&(&[u8], &str)| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    let said = BEGINNINGS.iter().find(begins).map(|(_, said)| *said);
+    let said = FILE_BEGINNINGS.iter().find(begins).map(|(_, said)| *said);
     // What buckets answer with has this element (Amazon S3, Error Responses; Azure and Google answer alike).
-    let is_of_bucket = said == Some(XML) && memchr::memmem::find(text, b"<Error>").is_some();
-    said.map(|said| if is_of_bucket { BUCKET } else { said }).or_else(|| is_openpgp(head).then_some(PGP))
+    let is_of_bucket = said == Some(XML_ADVICE) && memchr::memmem::find(text, b"<Error>").is_some();
+    said.map(|said| if is_of_bucket { BUCKET_ADVICE } else { said }).or_else(|| is_openpgp(head).then_some(PGP_ADVICE))
 }
 
 /// Whether bytes begin with a session key encrypted to somebody, or to a password, as messages do (RFC 9580, 5.1 and 5.3).

@@ -20,11 +20,11 @@ use crate::proto::mvccpb;
 use crate::versions::{Versions, VersionsBuilder};
 use crate::{Error, EventKind, KeyRange, Revision};
 
-const PAGE: u64 = 4096;
-const KEYS: u64 = 6;
+const PAGE_BYTES: u64 = 4096;
+const KEY_COUNT: u64 = 6;
 
 /// The file may grow by so much.
-const ROOM: usize = 1 << 24;
+const GROWTH_BYTES: usize = 1 << 24;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -36,7 +36,7 @@ struct Leaf {
 }
 
 /// The keys and values that were written, by revision.
-type Written = Rc<RefCell<BTreeMap<i64, (Vec<u8>, Vec<u8>)>>>;
+type WrittenPairs = Rc<RefCell<BTreeMap<i64, (Vec<u8>, Vec<u8>)>>>;
 
 /// A writer of a database.
 struct Writer {
@@ -61,7 +61,7 @@ struct Writer {
     compacted: [i64; 2],
     /// What is still to be written of the transaction under way.
     pieces: VecDeque<(u64, Vec<u8>)>,
-    written: Written,
+    written: WrittenPairs,
 }
 
 impl Writer {
@@ -83,7 +83,7 @@ impl Writer {
             alive: BTreeMap::new(),
             compacted: [0; 2],
             pieces: VecDeque::new(),
-            written: Written::default(),
+            written: WrittenPairs::default(),
         };
         while writer.left > 0 || !writer.pieces.is_empty() {
             writer.piece();
@@ -142,16 +142,16 @@ impl Writer {
         }
         let mut pages = self.spill(&dirty);
         self.above(&mut pages);
-        let needed = self.high_water * PAGE;
+        let needed = self.high_water * PAGE_BYTES;
         if self.file.metadata().unwrap().len() < needed {
             self.file.set_len(needed).unwrap();
         }
         // As bbolt: pages ascending, each from its beginning on.
         pages.sort_unstable();
-        let meta = meta_page(self.transaction % 2, PAGE as usize, self.above[0], self.high_water, self.transaction);
+        let meta = meta_page(self.transaction % 2, PAGE_BYTES as usize, self.above[0], self.high_water, self.transaction);
         pages.push((self.transaction % 2, meta));
         for (page, bytes) in pages {
-            let mut start = page * PAGE;
+            let mut start = page * PAGE_BYTES;
             let mut rest = &bytes[..];
             while !rest.is_empty() {
                 let length = rest.len().min(64 + self.below(3000) as usize);
@@ -164,7 +164,7 @@ impl Writer {
     /// Puts or deletes a key.
     fn change(&mut self) {
         self.revision += 1;
-        let (main, number) = (self.revision, self.below(KEYS));
+        let (main, number) = (self.revision, self.below(KEY_COUNT));
         let key = format!("/registry/{number}").into_bytes();
         let mut entry = revision_key(main);
         let is_deletion = self.below(5) == 0 && self.alive.remove(&number).is_some();
@@ -218,7 +218,7 @@ impl Writer {
             self.pending.extend(leaf.page..leaf.page + leaf.count);
             let split = if leaf.pairs.len() > 4 { 2 } else { leaf.pairs.len() };
             for pairs in [&leaf.pairs[..split], &leaf.pairs[split..]].into_iter().filter(|pairs| !pairs.is_empty()) {
-                let count = (leaf_page(0, pairs, 0, 0).len() as u64).div_ceil(PAGE);
+                let count = (leaf_page(0, pairs, 0, 0).len() as u64).div_ceil(PAGE_BYTES);
                 let page = self.allocate(count);
                 pages.push((page, whole(leaf_page(page, pairs, count as u32 - 1, 0))));
                 self.leaves.push(Leaf { page, count, pairs: pairs.to_vec() });
@@ -267,12 +267,12 @@ fn revision_key(main: i64) -> Vec<u8> {
 
 /// A page with the zeros that fill it.
 fn whole(mut page: Vec<u8>) -> Vec<u8> {
-    page.resize(page.len().next_multiple_of(PAGE as usize), 0);
+    page.resize(page.len().next_multiple_of(PAGE_BYTES as usize), 0);
     page
 }
 
 /// Reads every change that the index has, some of which may have been taken away since; returns how many were there.
-fn check(versions: &Versions, written: &Written) -> usize {
+fn check(versions: &Versions, written: &WrittenPairs) -> usize {
     let mut changes = versions.changes(versions.key_ids(&KeyRange::all()), Revision(1), Revision(i64::MAX));
     let mut there = 0;
     while let Some((revision, event)) = versions.next(&mut changes) {
@@ -300,7 +300,7 @@ proptest! {
         writer.left = 60;
         let (written, known) = (Rc::clone(&writer.written), writer.revision);
         let file = File::open(&path).unwrap();
-        let map = map_with_room("db", &file, ROOM).unwrap();
+        let map = map_with_room("db", &file, GROWTH_BYTES).unwrap();
         beside(move || writer.step(), || {
             let mut bolt = Bolt::of_live(Arc::new(Live::new("db", file, map))).unwrap().unwrap();
             let mut builder = VersionsBuilder::default();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use zstd::stream::{read, write};
 
 /// zstd's default: on Kubernetes' objects 6 is half as fast and 5 % smaller.
-const LEVEL: i32 = 3;
+const ZSTD_LEVEL: i32 = 3;
 
 /// Compresses a block, chunk by chunk.
 pub(super) struct Compressor {
@@ -15,7 +15,7 @@ pub(super) struct Compressor {
 
 impl Compressor {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { encoder: write::Encoder::new(Vec::new(), LEVEL)? })
+        Ok(Self { encoder: write::Encoder::new(Vec::new(), ZSTD_LEVEL)? })
     }
 
     /// Compresses what a chunk holds.

@@ -10,11 +10,11 @@ use crate::proto::mvccpb;
 use crate::{Arrival, Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// What a record begins with.
-const PUT: u8 = 0;
-const DELETE: u8 = 1;
-const ARRIVAL: u8 = 2;
+const PUT_RECORD: u8 = 0;
+const DELETE_RECORD: u8 = 1;
+const ARRIVAL_RECORD: u8 = 2;
 /// A put, with the revision of the version that it replaced.
-const REPLACING: u8 = 3;
+const REPLACING_RECORD: u8 = 3;
 
 /// Adds a change to `out`.
 pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u8>) {
@@ -28,11 +28,11 @@ pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u
     };
     match kind {
         EventKind::Put if entry.replaced > Revision(0) => {
-            out.push(REPLACING);
+            out.push(REPLACING_RECORD);
             encode_varint(entry.replaced.0.cast_unsigned(), out);
         }
-        EventKind::Put => out.push(PUT),
-        EventKind::Delete => out.push(DELETE),
+        EventKind::Put => out.push(PUT_RECORD),
+        EventKind::Delete => out.push(DELETE_RECORD),
     }
     encode_varint(sub.cast_unsigned(), out);
     encode_varint(message.encoded_len() as u64, out);
@@ -43,7 +43,7 @@ pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u
 /// Adds to `out` when some revisions arrived.
 pub(super) fn write_arrival(arrival: &Arrival, out: &mut Vec<u8>) {
     let Arrival { from, to, time, delay } = *arrival;
-    out.push(ARRIVAL);
+    out.push(ARRIVAL_RECORD);
     [from.0, to.0 - from.0, time, delay].into_iter().for_each(|number| encode_varint(number.cast_unsigned(), out));
 }
 
@@ -60,15 +60,15 @@ pub(super) fn read_all(mut bytes: Bytes) -> Option<RecordedChanges> {
     let mut recorded = RecordedChanges::default();
     while bytes.has_remaining() {
         match bytes.get_u8() {
-            PUT => recorded.events.push(read(EventKind::Put, &mut bytes)?),
-            REPLACING => {
+            PUT_RECORD => recorded.events.push(read(EventKind::Put, &mut bytes)?),
+            REPLACING_RECORD => {
                 let replaced = i64::try_from(decode_varint(&mut bytes).ok()?).ok().filter(|revision| *revision > 0)?;
                 let mut event = read(EventKind::Put, &mut bytes)?;
                 event.key_value.replaced = Revision(replaced);
                 recorded.events.push(event);
             }
-            DELETE => recorded.events.push(read(EventKind::Delete, &mut bytes)?),
-            ARRIVAL => recorded.arrivals.push(read_arrival(&mut bytes)?),
+            DELETE_RECORD => recorded.events.push(read(EventKind::Delete, &mut bytes)?),
+            ARRIVAL_RECORD => recorded.arrivals.push(read_arrival(&mut bytes)?),
             _ => return None,
         }
     }

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 /// The bytes of a header.
-pub(super) const HEADER: usize = 48;
-pub(super) const MAGIC: &[u8; 4] = b"\x89ktc";
+pub(super) const HEADER_BYTES: usize = 48;
+pub(super) const CHUNK_MAGIC: &[u8; 4] = b"\x89ktc";
 
 /// The most bytes that come out of one chunk; etcd takes 1.5 MiB in a request by default.
 pub(super) const MOST_RAW: usize = 256 << 20;
@@ -48,7 +48,7 @@ impl ChunkKind {
 
 /// A chunk's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct ChunkHeader {
     pub kind: ChunkKind,
     /// The bytes that follow.
     pub length: u32,
@@ -64,11 +64,11 @@ pub(super) struct Header {
     pub crc: u32,
 }
 
-impl Header {
+impl ChunkHeader {
     /// The header as it is written.
-    pub(super) fn bytes(&self) -> [u8; HEADER] {
-        let mut bytes = [0; HEADER];
-        bytes[..4].copy_from_slice(MAGIC);
+    pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(CHUNK_MAGIC);
         bytes[4] = self.kind.code();
         bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.raw.to_le_bytes());
@@ -83,10 +83,10 @@ impl Header {
 
     /// Reads a header; `None` if it is none, or damaged.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
+        let bytes: &[u8; HEADER_BYTES] = bytes.get(..HEADER_BYTES)?.try_into().ok()?;
         let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let i64_at = |at: usize| i64::from(u32_at(at)) | i64::from(u32_at(at + 4)) << 32;
-        if &bytes[..4] != MAGIC || u32_at(44) != crc32c::crc32c(&bytes[..44]) || bytes[5..8] != [0; 3] {
+        if &bytes[..4] != CHUNK_MAGIC || u32_at(44) != crc32c::crc32c(&bytes[..44]) || bytes[5..8] != [0; 3] {
             return None;
         }
         let header = Self {
@@ -111,14 +111,14 @@ impl Header {
 /// A chunk: its header, and where its bytes lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
-    pub header: Header,
+    pub header: ChunkHeader,
     pub payload: Range<usize>,
 }
 
 impl Chunk {
     /// Where the chunk begins.
     pub(super) fn start(&self) -> usize {
-        self.payload.start - HEADER
+        self.payload.start - HEADER_BYTES
     }
 }
 
@@ -148,14 +148,14 @@ impl Scan {
                 scan.damaged.push(at..bytes.len());
                 break;
             }
-            if rest.len() < HEADER {
+            if rest.len() < HEADER_BYTES {
                 scan.torn = Some(at);
                 break;
             }
-            let end = Header::read(rest).map(|header| (header, at + HEADER + header.length as usize));
+            let end = ChunkHeader::read(rest).map(|header| (header, at + HEADER_BYTES + header.length as usize));
             match end {
-                Some((header, end)) if end <= bytes.len() && header.is_of(&bytes[at + HEADER..end]) => {
-                    scan.chunks.push(Chunk { header, payload: at + HEADER..end });
+                Some((header, end)) if end <= bytes.len() && header.is_of(&bytes[at + HEADER_BYTES..end]) => {
+                    scan.chunks.push(Chunk { header, payload: at + HEADER_BYTES..end });
                     at = end;
                 }
                 Some((_, end)) if end > bytes.len() && next_header(bytes, at + 1).is_none() => {
@@ -176,13 +176,13 @@ impl Scan {
 
 /// Where the next header begins.
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
-    let last = bytes.len().checked_sub(HEADER)?;
-    (from..=last).find(|&at| bytes[at] == MAGIC[0] && Header::read(&bytes[at..]).is_some())
+    let last = bytes.len().checked_sub(HEADER_BYTES)?;
+    (from..=last).find(|&at| bytes[at] == CHUNK_MAGIC[0] && ChunkHeader::read(&bytes[at..]).is_some())
 }
 
 /// A chunk as it is written.
-pub(super) fn written(header: Header, payload: &[u8]) -> Vec<u8> {
-    let header = Header { length: payload.len() as u32, crc: crc32c::crc32c(payload), ..header };
+pub(super) fn written(header: ChunkHeader, payload: &[u8]) -> Vec<u8> {
+    let header = ChunkHeader { length: payload.len() as u32, crc: crc32c::crc32c(payload), ..header };
     [&header.bytes()[..], payload].concat()
 }
 
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     fn file() -> Vec<u8> {
-        let header = |after, upto| Header { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time: 1, crc: 0 };
+        let header = |after, upto| ChunkHeader { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time: 1, crc: 0 };
         [written(header(1, 2), b"one"), written(header(2, 2), b""), written(header(2, 9), b"three")].concat()
     }
 

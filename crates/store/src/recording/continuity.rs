@@ -1,4 +1,4 @@
-//! Whether an etcd goes on with the history that was recorded. One that was restored from a backup has another from some revision on, with the same
+//! Whether an etcd continues with the history that was recorded. One that was restored from a backup has another from some revision on, with the same
 //! cluster id and the same revision numbers: what both have is compared before anything is added.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,12 +10,12 @@ use super::source::RecordingSource;
 use crate::fusion::disagreement;
 use crate::{At, Error, Event, KeyRange, KeyValue, LateDamage, Result, Revision, Source, Until, Want, WatchItem};
 
-/// The recording's newest changes that are compared are looked for among so many revisions,
+/// The recording's newest changes that are compared are looked for among this many revisions,
 const LOOKED_AT: i64 = 4096;
 /// and are so many.
-const COMPARED: usize = 64;
+const MAX_CHANGES_COMPARED: usize = 64;
 /// Where etcd has compacted all of them, so many of the keys are compared that it has from that time.
-const SURVIVORS: usize = 1000;
+const MAX_SURVIVORS_COMPARED: usize = 1000;
 
 /// How an etcd and a recording go together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ async fn last_changes(recording: &RecordingSource, oldest: i64, newest: Revision
             WatchItem::Progress(_) => {}
         }
         // Either all changes of a revision are compared, or none.
-        while found.len() > COMPARED {
+        while found.len() > MAX_CHANGES_COMPARED {
             let revision = found.front().map_or(0, |event| event.revision.0);
             if found.back().is_some_and(|last| last.revision.0 == revision) {
                 break;
@@ -167,7 +167,7 @@ async fn survivors(
             return Ok(Continuity::Other(format!("at revision {newest} {name} has {key} {ours}, etcd has it {theirs}")));
         }
         compared += 1;
-        if compared >= SURVIVORS {
+        if compared >= MAX_SURVIVORS_COMPARED {
             break;
         }
     }

@@ -6,7 +6,7 @@ use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 const MOST_HOLES: usize = 8;
 
 /// What a recorder leaves out by default.
-const SECRETS: &str = "Secrets";
+const SECRETS_COVERAGE: &str = "Secrets";
 
 /// Runs of revisions, joined where they touch.
 pub(super) fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
@@ -48,7 +48,7 @@ pub(super) fn holes(covered: &[(i64, i64)], changes: &[&FileFacts], states: &[&F
     let found = uncovered(&known, begin + 1, newest);
     let more = found.len().saturating_sub(MOST_HOLES);
     let sentence =
-        |&(from, to): &(i64, i64)| format!("revisions {from} to {to} are lost: no file has them, and the recording goes on behind them");
+        |&(from, to): &(i64, i64)| format!("revisions {from} to {to} are lost: no file has them, and the recording continues after them");
     let mut sentences: Vec<String> = found.iter().take(MOST_HOLES).map(sentence).collect();
     sentences.extend((more > 0).then(|| format!("{more} more runs of revisions are lost in the same way")));
     sentences
@@ -61,7 +61,7 @@ pub(super) fn not_asked(scope: &RecordingScope) -> Vec<String> {
         phrases.push(format!("keys that are not under {}", scope.prefixes.join(", ")));
     }
     phrases.extend(scope.left_out.iter().map(|what| match what.as_str() {
-        SECRETS => format!("{SECRETS} (record --show-secrets records them)"),
+        SECRETS_COVERAGE => format!("{SECRETS_COVERAGE} (record --show-secrets records them)"),
         other => other.to_owned(),
     }));
     if scope.api_server.is_some() {

@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::disk;
-use super::facts::{FORMAT, FileFacts, FileKind, RecordingScope, unknown_format};
+use super::facts::{FORMAT_VERSION, FileFacts, FileKind, RecordingScope, unknown_format};
 use super::file::RecordingFile;
 use super::segment::hex;
 
-const MANIFEST: &str = "manifest.json";
+const MANIFEST_NAME: &str = "manifest.json";
 /// The manifest while it is written.
 const NEW_MANIFEST: &str = "manifest.json.tmp";
 /// The most bytes of a manifest: those of a million files.
@@ -104,7 +104,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
 /// Whether a directory is a recording, or what is left of one.
 pub(crate) fn is_recording(directory: &Path) -> bool {
     let is_file = |name: &String| parse(name).is_some_and(|(_, _, stage)| stage != Stage::Temporary);
-    disk::is_plain(&directory.join(MANIFEST)) || names(directory).is_ok_and(|names| names.iter().any(is_file))
+    disk::is_plain(&directory.join(MANIFEST_NAME)) || names(directory).is_ok_and(|names| names.iter().any(is_file))
 }
 
 /// The names in a directory. A recorder makes no name that is not text, so such names are left out.
@@ -134,7 +134,7 @@ impl Directory {
         // The manifest is read before the directory: what is completed between is found in the directory.
         let (manifest, problems) = read_manifest(path)?;
         let names = names(path).map_err(|cause| Unreadable::Io(path.to_owned(), cause))?;
-        let has_scope = problems.is_empty() && names.contains(MANIFEST);
+        let has_scope = problems.is_empty() && names.contains(MANIFEST_NAME);
         let manifest = manifest.unwrap_or_default();
         let (files, open, leftover) = (Vec::new(), Vec::new(), BTreeSet::new());
         let mut directory = Self { scope: manifest.scope, files, open, problems, next_number: 1, leftover };
@@ -152,7 +152,7 @@ impl Directory {
             if !is_name {
                 self.problems.push(format!("the manifest lists {:?}, which is not the name of a recording's file", facts.name));
             } else if !facts.are_possible() || !listed.insert(facts.name.clone()) {
-                self.problems.push(format!("what the manifest says of {} cannot be", facts.name));
+                self.problems.push(format!("what the manifest says of {} cannot be true", facts.name));
             } else if facts.removed {
                 self.leftover.insert(facts.name);
             } else {
@@ -193,13 +193,13 @@ impl Directory {
 
     /// What the manifest says of it.
     pub(super) fn manifest(&self) -> Manifest {
-        Manifest { format: FORMAT, scope: self.scope.clone(), files: self.files.clone() }
+        Manifest { format: FORMAT_VERSION, scope: self.scope.clone(), files: self.files.clone() }
     }
 }
 
 /// Reads the manifest; what is wrong with it where it cannot be read.
 fn read_manifest(directory: &Path) -> Result<(Option<Manifest>, Vec<String>), Unreadable> {
-    let path = directory.join(MANIFEST);
+    let path = directory.join(MANIFEST_NAME);
     let text = match disk::read(&path, MOST_MANIFEST) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
@@ -213,7 +213,7 @@ fn read_manifest(directory: &Path) -> Result<(Option<Manifest>, Vec<String>), Un
             Some(problem) => Err(Unreadable::Format(problem)),
             None => Ok((Some(manifest), Vec::new())),
         },
-        None => Ok((None, vec![format!("{MANIFEST} is damaged: its SHA-256 does not hold; its files were read in its place")])),
+        None => Ok((None, vec![format!("{MANIFEST_NAME} is damaged: its SHA-256 does not match; its files were read in its place")])),
     }
 }
 
@@ -231,7 +231,7 @@ impl Manifest {
         }
         let mut file = disk::create(&new)?;
         disk::append(&mut file, &text)?;
-        disk::rename(&mut file, &new, &directory.join(MANIFEST))?;
+        disk::rename(&mut file, &new, &directory.join(MANIFEST_NAME))?;
         disk::sync_directory(directory)
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn remove_own(path: &Path) -> io::Result<bool> {
     };
     file.take(16).read_to_end(&mut beginning)?;
     let begins_as = |own: &[u8]| beginning.iter().zip(own).all(|(one, other)| one == other);
-    if !begins_as(chunk::MAGIC) && !begins_as(br#"{"recording":{"#) {
+    if !begins_as(chunk::CHUNK_MAGIC) && !begins_as(br#"{"recording":{"#) {
         return Ok(false);
     }
     match fs::remove_file(path) {

@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 /// The version of the format: 3 may name the version that a change replaced, 2 notes when changes arrived, 1 does not. What reads a recording refuses one of a version that it does not know.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT_VERSION: u32 = 3;
 /// The oldest version that is read.
 pub(super) const OLDEST_FORMAT: u32 = 1;
 
 /// Why a version is refused; `None` where it is read.
 pub(super) fn unknown_format(format: u32) -> Option<String> {
-    let is_known = (OLDEST_FORMAT..=FORMAT).contains(&format);
-    (!is_known).then(|| format!("is of version {format} of the recordings' format; this ketcd reads versions {OLDEST_FORMAT} to {FORMAT}"))
+    let is_known = (OLDEST_FORMAT..=FORMAT_VERSION).contains(&format);
+    (!is_known)
+        .then(|| format!("is of version {format} of the recordings' format; this ketcd reads versions {OLDEST_FORMAT} to {FORMAT_VERSION}"))
 }
 
 /// What a recording is of.
@@ -19,7 +20,7 @@ pub(super) fn unknown_format(format: u32) -> Option<String> {
 pub struct RecordingScope {
     /// etcd's cluster id, hexadecimal.
     pub cluster_id: Option<String>,
-    /// What the recorded keys begin with; every key where there are none.
+    /// What the recorded keys begin with; every key if there are none.
     pub prefixes: Vec<String>,
     /// What was left out of these, in words: `Secrets`.
     pub left_out: Vec<String>,

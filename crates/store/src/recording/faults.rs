@@ -18,17 +18,17 @@ pub(super) struct Fault {
 }
 
 thread_local! {
-    static FAULT: RefCell<Option<Fault>> = const { RefCell::new(None) };
+    static INJECTED_FAULT: RefCell<Option<Fault>> = const { RefCell::new(None) };
 }
 
 /// Makes steps of this thread fail; `None` ends that.
 pub(super) fn inject(fault: Option<Fault>) {
-    FAULT.with(|cell| *cell.borrow_mut() = fault);
+    INJECTED_FAULT.with(|cell| *cell.borrow_mut() = fault);
 }
 
 /// Meets the fault, if it is due.
 pub(super) fn meet(step: FileStep, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    FAULT.with(|cell| {
+    INJECTED_FAULT.with(|cell| {
         let mut cell = cell.borrow_mut();
         let Some(fault) = &mut *cell else { return Ok(()) };
         if fault.after > 0 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use super::change::{self, RecordedChanges};
-use super::chunk::{Chunk, ChunkKind, Header, Scan};
+use super::chunk::{Chunk, ChunkHeader, ChunkKind, Scan};
 use super::facts::{FileFacts, Head, MissingRevisions, unknown_format};
 use super::index::{Block, Index, IndexBuilder, ReadAt};
 use super::segment::BLOCK_BYTES;
@@ -15,7 +15,7 @@ use super::{block, disk};
 use crate::{Arrival, Event, EventKind, KeyRange};
 
 /// The last bytes of a complete file: where its index lies.
-pub(super) const TRAILER: Trailer = Trailer;
+pub(super) const FILE_TRAILER: Trailer = Trailer;
 
 pub(super) struct Trailer;
 
@@ -80,7 +80,7 @@ pub(super) struct RecordingFile {
     index: ValueBytes,
     pub facts: FileFacts,
     pub head: Option<Head>,
-    /// What it goes on from.
+    /// What it continues from.
     pub after: i64,
     /// The end of what can be read of it.
     pub end: usize,
@@ -237,7 +237,7 @@ fn unpack(bytes: &Bytes, chunks: &[Chunk], after: i64) -> Unpacked {
     let mut expected = after;
     let mut raw = 0;
     let follows = |chunk: &&Chunk| {
-        let Header { kind, after, upto, raw: length, .. } = chunk.header;
+        let ChunkHeader { kind, after, upto, raw: length, .. } = chunk.header;
         let is_next = matches!(kind, ChunkKind::Changes { .. }) && after == expected && raw < BLOCK_BYTES;
         expected = upto;
         raw += length as usize;
@@ -269,7 +269,7 @@ pub(super) fn unreadable(cause: std::io::Error) -> String {
 }
 
 /// Whether changes and arrivals are those that a chunk says it has: of its revisions, each once and in order. What a state has is older than it.
-fn are_of(recorded: &RecordedChanges, header: &Header) -> bool {
+fn are_of(recorded: &RecordedChanges, header: &ChunkHeader) -> bool {
     let RecordedChanges { events, arrivals } = recorded;
     let place = |event: &Event| (event.revision.0, event.sub_revision);
     let has_arrived = |arrival: &Arrival| header.after < arrival.from.0 && arrival.to.0 <= header.upto;

@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use crate::KeyRange;
 
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 /// What a page holds apart from its checksum.
-const IN_PAGE: usize = PAGE - 4;
+const IN_PAGE: usize = PAGE_BYTES - 4;
 
 /// A block of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,9 @@ impl Block {
     }
 }
 
-const BLOCK: usize = 32;
+const BLOCK_BYTES: usize = 32;
 /// How many blocks, how many keys, how many pairs of key and block.
-const COUNTS: usize = 12;
+const COUNTS_BYTES: usize = 12;
 
 /// Collects where keys are.
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl IndexBuilder {
         }
         self.keys.values().flatten().for_each(|block| content.extend_from_slice(&block.to_le_bytes()));
         self.keys.keys().for_each(|key| content.extend_from_slice(key));
-        let mut bytes = Vec::with_capacity(content.len() + content.len() / IN_PAGE * 4 + PAGE);
+        let mut bytes = Vec::with_capacity(content.len() + content.len() / IN_PAGE * 4 + PAGE_BYTES);
         for (number, page) in content.chunks(IN_PAGE).enumerate() {
             bytes.extend_from_slice(page);
             bytes.extend_from_slice(&checksum(number, page).to_le_bytes());
@@ -122,10 +122,10 @@ impl<'a> Index<'a> {
     /// The index that lies at `start` and is `length` bytes long.
     pub(super) fn open(from: &'a dyn ReadAt, start: u64, length: usize) -> Option<Self> {
         let mut index = Self { from, start, length, blocks: 0, keys: 0, pairs: 0 };
-        let counts = index.content(0, COUNTS)?;
+        let counts = index.content(0, COUNTS_BYTES)?;
         let count = |at: usize| u32_at(&counts, at * 4) as usize;
         (index.blocks, index.keys, index.pairs) = (count(0), count(1), count(2));
-        let least = COUNTS + index.blocks * BLOCK + index.keys * 8 + index.pairs * 4;
+        let least = COUNTS_BYTES + index.blocks * BLOCK_BYTES + index.keys * 8 + index.pairs * 4;
         (least <= length).then_some(index)
     }
 
@@ -134,8 +134,8 @@ impl<'a> Index<'a> {
         let mut content = Vec::new();
         let (first, end) = (start / IN_PAGE, (start + length).div_ceil(IN_PAGE));
         for number in first..end {
-            let at = number * PAGE;
-            let page_length = PAGE.min(self.length.checked_sub(at)?);
+            let at = number * PAGE_BYTES;
+            let page_length = PAGE_BYTES.min(self.length.checked_sub(at)?);
             let page = self.from.read_at(self.start + at as u64, page_length)?;
             let (page, sum) = page.split_at_checked(page_length.checked_sub(4)?)?;
             if sum != checksum(number, page).to_le_bytes() {
@@ -149,7 +149,7 @@ impl<'a> Index<'a> {
 
     /// The blocks of the file.
     pub(super) fn blocks(&self) -> Option<Vec<Block>> {
-        let bytes = self.content(COUNTS, self.blocks * BLOCK)?;
+        let bytes = self.content(COUNTS_BYTES, self.blocks * BLOCK_BYTES)?;
         let number = |bytes: &[u8], at: usize| u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32;
         let block = |bytes: &[u8]| Block {
             start: number(bytes, 0),
@@ -157,7 +157,7 @@ impl<'a> Index<'a> {
             after: number(bytes, 16).cast_signed(),
             upto: number(bytes, 24).cast_signed(),
         };
-        let blocks: Vec<Block> = bytes.chunks_exact(BLOCK).map(block).collect();
+        let blocks: Vec<Block> = bytes.chunks_exact(BLOCK_BYTES).map(block).collect();
         blocks.iter().all(Block::is_possible).then_some(blocks)
     }
 
@@ -172,7 +172,7 @@ impl<'a> Index<'a> {
             return Some(Vec::new());
         }
         let pairs = self.ends(first)?.1..self.ends(end)?.1;
-        let start = COUNTS + self.blocks * BLOCK + self.keys * 8 + pairs.start * 4;
+        let start = COUNTS_BYTES + self.blocks * BLOCK_BYTES + self.keys * 8 + pairs.start * 4;
         let bytes = self.content(start, pairs.end.checked_sub(pairs.start)? * 4)?;
         let mut found: Vec<u32> = bytes.chunks_exact(4).map(|bytes| u32_at(bytes, 0)).collect();
         found.sort_unstable();
@@ -192,14 +192,14 @@ impl<'a> Index<'a> {
 
     fn key(&self, number: usize) -> Option<Vec<u8>> {
         let Range { start, end } = self.ends(number)?.0..self.ends(number + 1)?.0;
-        let keys = COUNTS + self.blocks * BLOCK + self.keys * 8 + self.pairs * 4;
+        let keys = COUNTS_BYTES + self.blocks * BLOCK_BYTES + self.keys * 8 + self.pairs * 4;
         self.content(keys + start, end.checked_sub(start)?)
     }
 
     /// Where the keys and the pairs before key `number` end.
     fn ends(&self, number: usize) -> Option<(usize, usize)> {
         let Some(before) = number.checked_sub(1) else { return Some((0, 0)) };
-        let bytes = self.content(COUNTS + self.blocks * BLOCK + before * 8, 8)?;
+        let bytes = self.content(COUNTS_BYTES + self.blocks * BLOCK_BYTES + before * 8, 8)?;
         Some((u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize))
     }
 }

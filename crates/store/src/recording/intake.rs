@@ -9,11 +9,11 @@ use std::time::Duration;
 use crate::{Arrival, Event, Revision};
 
 /// The most changes written at once,
-const MANY: usize = 100;
+const MAX_BATCH_CHANGES: usize = 100;
 /// or bytes of them,
-const LARGE: usize = 1 << 20;
+const MAX_BATCH_BYTES: usize = 1 << 20;
 /// or the longest that a change waits.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_BATCH_WAIT: Duration = Duration::from_secs(1);
 
 /// What was taken.
 #[derive(Debug, Default)]
@@ -141,12 +141,12 @@ impl Intake {
 
     /// When it is time to write what waits.
     pub(super) fn due(&self) -> Option<Duration> {
-        self.since.map(|since| since + PATIENCE)
+        self.since.map(|since| since + MAX_BATCH_WAIT)
     }
 
     /// Whether so much is complete that it is to be written at once.
     pub(super) fn is_full(&self) -> bool {
-        self.whole >= MANY || (self.bytes >= LARGE && self.whole > 0)
+        self.whole >= MAX_BATCH_CHANGES || (self.bytes >= MAX_BATCH_BYTES && self.whole > 0)
     }
 
     /// What a chunk is to have, if there is anything to say.
@@ -201,12 +201,12 @@ mod tests {
         Event { revision: Revision(revision), sub_revision: sub, kind, key_value, origin, sources }
     }
 
-    const NOW: Duration = Duration::from_secs(7);
+    const NOW_TIME: Duration = Duration::from_secs(7);
 
     fn intake(changes: &[(i64, i64)]) -> Intake {
         let mut intake = Intake::default();
         intake.begin_after(1);
-        changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW).unwrap());
+        changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW_TIME).unwrap());
         intake
     }
 
@@ -218,21 +218,21 @@ mod tests {
     fn a_chunk_has_whole_revisions_alone() {
         let mut intake = intake(&[(2, 0), (3, 0), (3, 1)]);
         assert_eq!(cut(&intake), Some((1, 2, 1)));
-        assert_eq!(intake.written(NOW), 1);
-        assert_eq!((cut(&intake), intake.due()), (None, Some(NOW + PATIENCE)));
-        intake.change(&event(3, 2), NOW).unwrap();
-        intake.pause(NOW);
+        assert_eq!(intake.written(NOW_TIME), 1);
+        assert_eq!((cut(&intake), intake.due()), (None, Some(NOW_TIME + MAX_BATCH_WAIT)));
+        intake.change(&event(3, 2), NOW_TIME).unwrap();
+        intake.pause(NOW_TIME);
         assert_eq!(cut(&intake), Some((2, 3, 3)));
-        assert_eq!((intake.written(NOW), cut(&intake), intake.due(), intake.upto()), (3, None, None, Some(3)));
+        assert_eq!((intake.written(NOW_TIME), cut(&intake), intake.due(), intake.upto()), (3, None, None, Some(3)));
     }
 
     #[test]
     fn what_was_not_written_is_still_there() {
         let mut intake = intake(&[(2, 0), (4, 0)]);
         let before = cut(&intake);
-        intake.postpone(NOW);
+        intake.postpone(NOW_TIME);
         assert_eq!((cut(&intake), before), (Some((1, 3, 1)), Some((1, 3, 1))));
-        intake.progress(9, NOW);
+        intake.progress(9, NOW_TIME);
         assert_eq!(cut(&intake), Some((1, 9, 2)));
     }
 
@@ -242,7 +242,7 @@ mod tests {
         intake.begin_after(1);
         let take = |intake: &mut Intake, time: i64, changes: &[(i64, i64)]| {
             intake.arriving(Some((time, 10)));
-            changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW).unwrap());
+            changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW_TIME).unwrap());
         };
         let arrivals = |intake: &Intake| -> Vec<(i64, i64, i64)> {
             let cut = intake.cut().map(|cut| cut.arrivals).unwrap_or_default();
@@ -250,12 +250,12 @@ mod tests {
         };
         take(&mut intake, 100, &[(2, 0), (3, 0), (4, 0)]);
         assert_eq!(arrivals(&intake), [(2, 3, 100)], "revision 4 may have more changes");
-        intake.written(NOW);
+        intake.written(NOW_TIME);
         take(&mut intake, 200, &[(4, 1), (5, 0)]);
         assert_eq!(arrivals(&intake), [(4, 4, 100)]);
         intake.arriving(None);
-        intake.begin(6, NOW).unwrap();
-        intake.pause(NOW);
+        intake.begin(6, NOW_TIME).unwrap();
+        intake.pause(NOW_TIME);
         assert_eq!(arrivals(&intake), [(4, 4, 100), (5, 5, 200)]);
         intake.begin_after(5);
         assert_eq!(arrivals(&intake), []);
@@ -265,12 +265,12 @@ mod tests {
     fn what_goes_back_is_refused() {
         let mut intake = intake(&[(2, 0), (5, 0)]);
         for (revision, sub) in [(5, 0), (4, 0), (2, 0)] {
-            assert!(intake.change(&event(revision, sub), NOW).is_err(), "{revision}");
+            assert!(intake.change(&event(revision, sub), NOW_TIME).is_err(), "{revision}");
         }
-        intake.pause(NOW);
-        assert_eq!(intake.change(&event(5, 1), NOW), Err(Disorder { revision: 5, reached: 5 }));
-        assert_eq!(intake.begin(5, NOW), Err(Disorder { revision: 5, reached: 5 }));
-        intake.progress(3, NOW);
+        intake.pause(NOW_TIME);
+        assert_eq!(intake.change(&event(5, 1), NOW_TIME), Err(Disorder { revision: 5, reached: 5 }));
+        assert_eq!(intake.begin(5, NOW_TIME), Err(Disorder { revision: 5, reached: 5 }));
+        intake.progress(3, NOW_TIME);
         assert_eq!(cut(&intake), Some((1, 5, 2)));
     }
 }

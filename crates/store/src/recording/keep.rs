@@ -63,24 +63,24 @@ mod tests {
             name: format!("{number:010}"),
             covered: vec![covered],
             bytes: 100,
-            begun: day * DAY,
-            ended: (day + 1) * DAY,
+            begun: day * DAY_MILLIS,
+            ended: (day + 1) * DAY_MILLIS,
             ..FileFacts::new(kind)
         };
         (0..10)
             .flat_map(|day| {
-                let state =
-                    (day % 2 == 0).then(|| FileFacts { ended: day * DAY, ..file(day * 2, FileKind::State, (day * 10, day * 10), day) });
+                let state = (day % 2 == 0)
+                    .then(|| FileFacts { ended: day * DAY_MILLIS, ..file(day * 2, FileKind::State, (day * 10, day * 10), day) });
                 state.into_iter().chain([file(day * 2 + 1, FileKind::Changes, (day * 10, day * 10 + 10), day)])
             })
             .collect()
     }
 
-    const DAY: i64 = 24 * 3600 * 1000;
+    const DAY_MILLIS: i64 = 24 * 3600 * 1000;
 
     fn kept(keep: Keep) -> Vec<i64> {
         let files = files();
-        let removed = removed(&files, keep, 10 * DAY);
+        let removed = removed(&files, keep, 10 * DAY_MILLIS);
         (0..files.len()).filter(|file| !removed.contains(file)).map(|file| files[file].covered[0].0).collect()
     }
 

@@ -13,7 +13,7 @@ use super::recorder::of_path;
 use crate::Result;
 
 /// How many files, the oldest, are opened with a recording.
-const HELD: usize = 64;
+const MAX_OPEN_FILES: usize = 64;
 
 /// A file of a recording.
 pub(super) struct RecordedFile {
@@ -25,7 +25,7 @@ pub(super) struct RecordedFile {
 }
 
 /// What a look at the directory finds.
-pub(super) struct Look {
+pub(super) struct DirectoryListing {
     /// What the recording is of.
     pub scope: RecordingScope,
     /// What is wrong, one message per item.
@@ -34,7 +34,7 @@ pub(super) struct Look {
     pub files: Vec<RecordedFile>,
 }
 
-impl Look {
+impl DirectoryListing {
     /// Looks at the directory at `path`.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ fn unfinished(path: &Path, directory: &mut Directory) -> Vec<RecordingFile> {
 /// Opens the oldest files: where less is kept, they go first.
 fn oldest(path: &Path, directory: &mut Directory) -> BTreeMap<String, File> {
     let mut held = BTreeMap::new();
-    for facts in directory.files.iter().take(HELD) {
+    for facts in directory.files.iter().take(MAX_OPEN_FILES) {
         match disk::open(&path.join(&facts.name)) {
             Ok(file) => drop(held.insert(facts.name.clone(), file)),
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {

@@ -53,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Revisions of so many changes each.
+/// Revisions of this many changes each.
 fn widths() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(prop_oneof![12 => Just(1_usize), 4 => 2..6_usize, 1 => 90..120_usize, 1 => 900..1100_usize], 40..160)
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::block::Compressor;
-use super::chunk::{self, ChunkKind, HEADER, Header, MOST_RAW};
-use super::facts::{FORMAT, FileFacts, FileKind, Head, MissingRevisions, RecordingScope};
-use super::file::{RecordingFile, TRAILER};
+use super::chunk::{self, ChunkHeader, ChunkKind, HEADER_BYTES, MOST_RAW};
+use super::facts::{FORMAT_VERSION, FileFacts, FileKind, Head, MissingRevisions, RecordingScope};
+use super::file::{FILE_TRAILER, RecordingFile};
 use super::index::{Block, IndexBuilder};
 use super::intake::Cut;
 use super::{change, disk};
@@ -57,9 +57,9 @@ impl SegmentWriter {
     /// Begins a file that will have what follows revision `after`, or is the state at it.
     pub(super) fn create(path: &Path, kind: FileKind, scope: &RecordingScope, after: i64, time: i64) -> io::Result<Self> {
         let file = disk::create(path)?;
-        let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after, FORMAT);
-        let head = serde_json::to_vec(&Head { format: FORMAT, kind, scope: scope.clone() })?;
-        let header = Header { kind: ChunkKind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
+        let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after, FORMAT_VERSION);
+        let head = serde_json::to_vec(&Head { format: FORMAT_VERSION, kind, scope: scope.clone() })?;
+        let header = ChunkHeader { kind: ChunkKind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
         if let Err(error) = segment.write(header, &head).and_then(|()| disk::sync(&mut segment.file)) {
             // It holds nothing yet.
             let _ = fs::remove_file(path);
@@ -121,7 +121,7 @@ impl SegmentWriter {
         let (after, upto) = (missing.from - 1, missing.to);
         let payload = serde_json::to_vec(missing)?;
         self.all_or_nothing(|segment| {
-            segment.write(Header { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
+            segment.write(ChunkHeader { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
             segment.facts.missing.push(missing.clone());
             segment.upto = upto;
             Ok(())
@@ -160,7 +160,7 @@ impl SegmentWriter {
         let payload = block.compressor.chunk(&raw)?;
         block.raw += raw.len();
         let kind = ChunkKind::Changes { begins_block };
-        self.write(Header { kind, length: 0, raw: raw.len() as u32, after, upto, time, crc: 0 }, &payload)?;
+        self.write(ChunkHeader { kind, length: 0, raw: raw.len() as u32, after, upto, time, crc: 0 }, &payload)?;
         self.facts.changes += cut.changes.len() as u64;
         self.facts.cover(after, upto);
         self.upto = upto;
@@ -196,7 +196,7 @@ impl SegmentWriter {
         }
     }
 
-    fn write(&mut self, header: Header, payload: &[u8]) -> io::Result<()> {
+    fn write(&mut self, header: ChunkHeader, payload: &[u8]) -> io::Result<()> {
         let bytes = chunk::written(header, payload);
         self.append(&bytes)?;
         self.facts.ended = header.time;
@@ -214,10 +214,10 @@ impl SegmentWriter {
     pub(super) fn seal(mut self, path: &Path, time: i64) -> io::Result<FileFacts> {
         self.end_block();
         let index = self.index.bytes();
-        let start = self.facts.bytes + HEADER as u64;
+        let start = self.facts.bytes + HEADER_BYTES as u64;
         let (after, upto) = (self.upto, self.upto);
-        self.write(Header { kind: ChunkKind::Index, length: 0, raw: 0, after, upto, time, crc: 0 }, &index)?;
-        self.append(&TRAILER.bytes(start, index.len() as u32))?;
+        self.write(ChunkHeader { kind: ChunkKind::Index, length: 0, raw: 0, after, upto, time, crc: 0 }, &index)?;
+        self.append(&FILE_TRAILER.bytes(start, index.len() as u32))?;
         disk::rename(&mut self.file, &self.path, path)?;
         self.facts.sha256 = hex(self.hash.finalize().as_slice());
         self.facts.name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -11,7 +11,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use super::coverage::{holes, joined, left_out, not_asked, uncovered};
 use super::facts::{FileFacts, FileKind};
 use super::file_reader::{FileReader, Read};
-use super::look::{Look, RecordedFile};
+use super::look::{DirectoryListing, RecordedFile};
 use crate::arrival::each_once;
 use crate::{
     Arrival, Arrivals, At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Origin,
@@ -53,7 +53,7 @@ impl RecordingSource {
     ///
     /// It cannot be read, or nothing of it can.
     pub(crate) fn open(name: &str) -> Result<Self> {
-        let Look { scope, problems, files } = Look::at(Path::new(name))?;
+        let DirectoryListing { scope, problems, files } = DirectoryListing::at(Path::new(name))?;
         let bytes = files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.facts.bytes));
         let (states, changes): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.facts.kind == FileKind::State);
         let states: Vec<RecordedFile> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::chunk::{self, Scan};
 use super::directory::{Directory, Manifest, name};
-use super::facts::{FORMAT, FileFacts, FileKind};
+use super::facts::{FORMAT_VERSION, FileFacts, FileKind};
 use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingScope, RecordingSource};
 use crate::{
     Arrivals, At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, Source, Sources, Until, Want, WatchItem,
@@ -350,8 +350,8 @@ fn make_older(path: &Path) {
         let scan = Scan::of(&bytes);
         let head = &scan.chunks[0];
         let text = String::from_utf8(bytes[head.payload.clone()].to_vec()).unwrap();
-        assert!(text.contains(&format!("\"format\":{FORMAT}")), "{text}");
-        let older = text.replace(&format!("\"format\":{FORMAT}"), "\"format\":1");
+        assert!(text.contains(&format!("\"format\":{FORMAT_VERSION}")), "{text}");
+        let older = text.replace(&format!("\"format\":{FORMAT_VERSION}"), "\"format\":1");
         // Both numbers have one digit, so nothing moves.
         fs::write(&file, [&chunk::written(head.header, older.as_bytes())[..], &bytes[head.payload.end..]].concat()).unwrap();
     }
@@ -447,7 +447,7 @@ fn a_year_of_recordings_opens_without_being_read() {
         let sealed: serde_json::Value = serde_json::from_str(&text).unwrap();
         serde_json::from_value(sealed["recording"].clone()).unwrap()
     };
-    assert_eq!(manifest.format, FORMAT);
+    assert_eq!(manifest.format, FORMAT_VERSION);
     for hour in 0..8760 {
         let name = name(1_000_000 + hour, FileKind::Changes);
         fs::write(directory.path().join(&name), b"not read").unwrap();

@@ -12,11 +12,11 @@ use super::{IndexedPut, Layer, Location, MAX_LAYERS, StoredChange, Version, Vers
 use crate::load::{Budget, Exceeded, Reservation};
 use crate::{EventKind, KeyRange, Origin, Revision, RevisionSpan};
 
-/// A change takes so many bytes of memory while the index of all of them is made.
-const CHANGE: u64 = 200;
+/// A change takes this many bytes of memory while the index of all of them is made.
+const CHANGE_OVERHEAD_BYTES: u64 = 200;
 
 /// How many changes are counted at once.
-const COUNTED: u64 = 4096;
+const COUNTED_CHANGES: u64 = 4096;
 
 /// Collects what loaders find.
 #[derive(Default)]
@@ -111,8 +111,8 @@ impl VersionsBuilder {
 
     fn has_room(&mut self) -> bool {
         if let (0, None, Some(memory)) = (self.counted, self.exceeded, &mut self.memory) {
-            self.exceeded = memory.grow(CHANGE * COUNTED).err();
-            self.counted = COUNTED;
+            self.exceeded = memory.grow(CHANGE_OVERHEAD_BYTES * COUNTED_CHANGES).err();
+            self.counted = COUNTED_CHANGES;
         }
         self.counted = self.counted.saturating_sub(1);
         self.exceeded.is_none()
@@ -157,9 +157,9 @@ impl VersionsBuilder {
 
     /// The bytes of an image that nobody writes any more; none of one that another process writes.
     pub(crate) fn still_bytes(&self, image: u16) -> &Bytes {
-        static NONE: Bytes = Bytes::new();
+        static NO_BYTES: Bytes = Bytes::new();
         let VersionBytes { bytes, volatile } = &self.images[usize::from(image)];
-        if volatile.is_some() { &NONE } else { bytes }
+        if volatile.is_some() { &NO_BYTES } else { bytes }
     }
 
     /// Copies the values of the puts of `layer` to these keys (ascending, none twice), where another process writes the file that they lie in. One

@@ -59,7 +59,7 @@ struct KeptLayer {
 }
 
 const FREE_PAGE: u32 = 1 << 16;
-const DELETED: u32 = 2 << 16;
+const DELETED_FLAG: u32 = 2 << 16;
 
 impl Versions {
     /// What is to be kept of the index.
@@ -71,7 +71,7 @@ impl Versions {
         };
         let flags = |version: &Version| {
             let of_page = if version.origin == Origin::FreePage { FREE_PAGE } else { 0 };
-            u32::from(version.layers) | of_page | if version.deleted { DELETED } else { 0 }
+            u32::from(version.layers) | of_page | if version.deleted { DELETED_FLAG } else { 0 }
         };
         let runs = |runs: &[(i64, i64)]| runs.iter().flat_map(|run| [run.0, run.1]).collect();
         let all = &self.versions;
@@ -125,7 +125,7 @@ impl Versions {
             image: 0,
             layers: kept.flags[place] as u16,
             origin: if kept.flags[place] & FREE_PAGE != 0 { Origin::FreePage } else { Origin::Db },
-            deleted: kept.flags[place] & DELETED != 0,
+            deleted: kept.flags[place] & DELETED_FLAG != 0,
         };
         let versions: Vec<Version> = (0..count).map(version).collect();
         let mut key_starts = vec![0];

@@ -11,7 +11,7 @@ use crate::{Origin, RevisionSpan};
 pub(super) const FIRST_CHANGE: i64 = 2;
 
 /// More sentences of a kind are not written; the rest is counted.
-const MOST: usize = 20;
+const MAX_SENTENCES: usize = 20;
 
 /// The runs of revisions from `first` to `newest` that are not among `mains` (ascending), both ends included.
 pub(super) fn gaps(mains: impl Iterator<Item = i64>, skipped: &[(i64, i64)], first: i64, newest: i64) -> Vec<(i64, i64)> {
@@ -92,7 +92,7 @@ impl Versions {
         sentences.extend(listed(holes.iter().map(hole), "revisions have lost changes"));
         let known = KnownLosses { layer, span, gaps: &gaps, holes: &holes };
         let broken = (0..self.key_count()).flat_map(|key| self.breaks(key, &known));
-        sentences.extend(listed(broken, "versions of keys are missing or cannot be"));
+        sentences.extend(listed(broken, "versions of keys are missing or contradict each other"));
         sentences
     }
 
@@ -164,7 +164,7 @@ fn gap_sentence((from, to): (i64, i64), why: &str) -> String {
 /// The first sentences, and how many more there are.
 fn listed(sentences: impl Iterator<Item = String>, more: &str) -> Vec<String> {
     let mut sentences = sentences;
-    let mut listed: Vec<String> = sentences.by_ref().take(MOST).collect();
+    let mut listed: Vec<String> = sentences.by_ref().take(MAX_SENTENCES).collect();
     let rest = sentences.count();
     if rest > 0 {
         listed.push(format!("{rest} more {more}"));

@@ -75,7 +75,7 @@ fn an_archive_of_several_databases_is_one_history_or_names_them() {
     assert_eq!(changes(&*open(&of(&db, &db)).unwrap()), changes(&*open(&db).unwrap()));
     for (first, second) in [(&db, &state), (&state, &db)] {
         let error = open(&of(first, second)).err().unwrap();
-        assert!(error.contains("is an archive of 2 databases that are not of one etcd: snapshots/"), "{error}");
+        assert!(error.contains("is an archive of 2 databases that are not from one etcd: snapshots/"), "{error}");
     }
     let error = open(&archive(&[("a/", b""), ("a/b.txt", b"text")], false)).err().unwrap();
     let wanted = "is an archive that holds neither a database or log of etcd or kine nor API objects: it has one file (a/b.txt)";

@@ -57,7 +57,7 @@ fn broken_meta_pages_are_reported() {
         broken[page * 4096 + 16 + 20] ^= 0xff;
         let status = wait(open_file(&broken).unwrap().status()).unwrap();
         assert!(status.problems[0].starts_with(&format!("meta page {page} is broken")), "{:?}", status.problems);
-        assert!(status.problems.last().unwrap().starts_with("the SHA-256 at its end does not hold"), "{:?}", status.problems);
+        assert!(status.problems.last().unwrap().starts_with("the SHA-256 at its end does not match"), "{:?}", status.problems);
     }
     for wipe in [8..100, 0..8192] {
         let mut broken = whole.clone();

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use ketcd_store::{At, Checksum, Event, EventKind, KeyRange, KeyValue, Origin, Revision, SourceKind, Want};
 use ketcd_testing::data_dir::data_dir;
-use ketcd_testing::wal::{ENTRY, log_of, records, without_first};
+use ketcd_testing::wal::{ENTRY_RECORD, log_of, records, without_first};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{alive, capture, decompressed, events, open, open_bytes, status, wait};
 
-const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
+const FIRST_LOG_PATH: &str = "member/wal/0000000000000000-0000000000000000.wal";
 
 /// Puts another file in a file's place; the old one may still be mapped.
 fn replace(path: &Path, bytes: &[u8]) {
@@ -81,9 +81,9 @@ fn a_log_that_begins_later_continues_the_database() {
     replace(&directory.path().join("member/snap/db"), &decompressed("k136-story/snapshot.db.zst"));
     let last_of_db = wait(open(&[&capture("k136-story/snapshot.db.zst")]).unwrap().span()).unwrap().newest;
     assert_eq!(last_of_db, Revision(3190));
-    let wal = directory.path().join(WAL);
+    let wal = directory.path().join(FIRST_LOG_PATH);
     let records = records(&fs::read(&wal).unwrap());
-    let entries = records.iter().filter(|record| record.0 == ENTRY).count();
+    let entries = records.iter().filter(|record| record.0 == ENTRY_RECORD).count();
     replace(&wal, &without_first(&records, entries / 3));
     let source = open(&[directory.path()]).unwrap();
     assert_eq!(status(&*source).problems, Vec::<String>::new());
@@ -113,9 +113,9 @@ fn a_log_that_begins_later_still_shows_what_was_compacted() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
-    let wal = directory.path().join(WAL);
+    let wal = directory.path().join(FIRST_LOG_PATH);
     let whole = records(&fs::read(&wal).unwrap());
-    let entries = whole.iter().filter(|record| record.0 == ENTRY).count();
+    let entries = whole.iter().filter(|record| record.0 == ENTRY_RECORD).count();
     for (share, least) in [(10, 900), (3, 600), (2, 400)] {
         replace(&wal, &without_first(&whole, entries / share));
         let source = open(&[directory.path()]).unwrap();
@@ -134,7 +134,7 @@ fn a_damaged_log_is_reported_and_never_shows_wrong_values() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
-    let wal = directory.path().join(WAL);
+    let wal = directory.path().join(FIRST_LOG_PATH);
     let mut whole = fs::read(&wal).unwrap();
     let written = whole.iter().rposition(|&byte| byte != 0).unwrap();
     whole.truncate(written + 4096);
@@ -163,7 +163,7 @@ fn a_hole_in_the_log_costs_what_was_in_it() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
-    let wal = directory.path().join(WAL);
+    let wal = directory.path().join(FIRST_LOG_PATH);
     let whole = fs::read(&wal).unwrap();
     let written = whole.iter().rposition(|&byte| byte != 0).unwrap();
     for n in 1..8 {
@@ -190,10 +190,10 @@ fn a_log_that_contradicts_its_database_says_so_and_keeps_what_is_proved() {
     let directory = data_dir("k136-live/member.tar.zst");
     let place = |event: &Event| (event.revision, event.sub_revision);
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
-    let wal = directory.path().join(WAL);
+    let wal = directory.path().join(FIRST_LOG_PATH);
     let mut records = records(&fs::read(&wal).unwrap());
     let writes = |data: &[u8]| data.windows(10).any(|bytes| bytes == b"/registry/");
-    let first = records.iter().position(|(kind, data)| *kind == ENTRY && writes(data)).unwrap();
+    let first = records.iter().position(|(kind, data)| *kind == ENTRY_RECORD && writes(data)).unwrap();
     // Term and index alone, without data, confirm a term.
     assert_eq!((records[first].1[0], records[first].1[2], records[first].1[4]), (0x10, 0x18, 0x22));
     records[first].1.truncate(4);
@@ -207,7 +207,7 @@ fn a_log_that_contradicts_its_database_says_so_and_keeps_what_is_proved() {
     assert_eq!(said, 1, "{:?}", source.damage());
 
     // A member that was restored from a snapshot begins so too, which is not a contradiction.
-    let members = records.iter().position(|(kind, _)| *kind == ENTRY).unwrap();
+    let members = records.iter().position(|(kind, _)| *kind == ENTRY_RECORD).unwrap();
     let (snapshot, of_first_entry) = (5, vec![0x08, 1, 0x10, 1]);
     records.insert(members + 1, (snapshot, of_first_entry));
     replace(&wal, &log_of(&records));
@@ -234,9 +234,9 @@ fn parts_of_a_data_dir_and_archives_are_read() {
     assert_eq!((events(&*archive), archive.damage()), (truth.clone(), &[][..]));
     fs::remove_dir_all(directory.path().join("member/snap")).unwrap();
     let renamed = directory.path().join("a-log");
-    fs::copy(directory.path().join(WAL), &renamed).unwrap();
+    fs::copy(directory.path().join(FIRST_LOG_PATH), &renamed).unwrap();
     let numbers = |events: &[Event]| events.iter().map(|event| (event.revision, event.kind, event.key_value.clone())).collect::<Vec<_>>();
-    for path in [directory.path().to_owned(), directory.path().join("member/wal"), directory.path().join(WAL), renamed] {
+    for path in [directory.path().to_owned(), directory.path().join("member/wal"), directory.path().join(FIRST_LOG_PATH), renamed] {
         let source = open(&[&path]).unwrap();
         assert_eq!(source.damage(), &[] as &[String], "{}", path.display());
         assert!(source.left_out().iter().any(|note| note.contains("only the log is shown")), "{:?}", source.left_out());
@@ -249,7 +249,7 @@ fn parts_of_a_data_dir_and_archives_are_read() {
 #[test]
 fn a_log_that_may_have_been_cut_says_so() {
     let directory = data_dir("k120-story/member.tar.zst");
-    let log = fs::read(directory.path().join(WAL)).unwrap();
+    let log = fs::read(directory.path().join(FIRST_LOG_PATH)).unwrap();
     let file = directory.path().join("a-log");
     let told = |bytes: &[u8]| {
         replace(&file, bytes);
@@ -370,5 +370,5 @@ fn two_files_of_a_cluster_are_one_history() {
     }
     let other = capture("k136-story/snapshot.db.zst");
     let error = open(&[&full, &other]).err().unwrap().to_string();
-    assert!(error.contains("these are not of one etcd cluster"), "{error}");
+    assert!(error.contains("these are not from one etcd cluster"), "{error}");
 }

@@ -11,12 +11,12 @@ use tempfile::TempDir;
 use super::{alive, events, open, open_bytes, status};
 
 /// Databases of kine with pages of 512 bytes: eight changes; the same after a compaction at revision 8; and three more in a log.
-const WHOLE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/whole");
-const COMPACTED: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/compacted");
+const WHOLE_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/whole");
+const COMPACTED_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/compacted");
 const BEFORE_LOG: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/before-log");
-const LOG: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/log");
+const LOG_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/log");
 
-const PAGE: usize = 512;
+const PAGE_BYTES: usize = 512;
 
 fn sample(name: &str) -> PathBuf {
     testdata::path(&format!("containers/dqlite/{name}"))
@@ -54,7 +54,7 @@ fn snapshot(database: &[u8], log: &[u8]) -> Vec<u8> {
 
 /// The command that writes these pages, the first with this number.
 fn frames(first: u64, pages: &[u8]) -> Vec<u8> {
-    let count = u32::try_from(pages.len() / PAGE).unwrap();
+    let count = u32::try_from(pages.len() / PAGE_BYTES).unwrap();
     let mut payload = b"\x01\x02\0\0\0\0\0\0k8s\0\0\0\0\0\x07\0\0\0\0\0\0\0".to_vec();
     payload.extend(count.to_le_bytes());
     payload.extend([1, 0, 0, 0]);
@@ -116,12 +116,12 @@ fn a_node_holds_what_dqlite_has_in_it() {
 /// What a compaction removed is in the pages before it: in the snapshot below the log, in an older snapshot, and in older entries of the log.
 #[test]
 fn older_pages_are_history() {
-    let (log, gone) = (segment(&[frames(1, COMPACTED)]), segment(&[frames(1, WHOLE)]));
+    let (log, gone) = (segment(&[frames(1, COMPACTED_DATABASE)]), segment(&[frames(1, WHOLE_DATABASE)]));
     let wanted = {
-        let whole = open_bytes(WHOLE).unwrap();
+        let whole = open_bytes(WHOLE_DATABASE).unwrap();
         events(&*whole).iter().map(|event| event.revision.0).collect::<Vec<_>>()
     };
-    let (old, new) = (snapshot(WHOLE, b""), snapshot(COMPACTED, b""));
+    let (old, new) = (snapshot(WHOLE_DATABASE, b""), snapshot(COMPACTED_DATABASE, b""));
     for files in [
         vec![("snapshot-1-4-1", old.clone()), ("open-1", log.clone())],
         vec![("snapshot-1-4-1", old.clone()), ("snapshot-1-5-2", new.clone())],
@@ -131,7 +131,7 @@ fn older_pages_are_history() {
         let folder = node(&files);
         let source = open(&[folder.path()]).unwrap();
         assert_eq!(source.damage(), &[] as &[String]);
-        let compacted = open_bytes(COMPACTED).unwrap();
+        let compacted = open_bytes(COMPACTED_DATABASE).unwrap();
         assert_eq!(of_table(&*source), of_table(&*compacted));
         let found = revisions(&*source);
         assert!(wanted.iter().all(|revision| found.iter().any(|(found, _)| found == revision)), "{wanted:?}: {found:?}");
@@ -141,11 +141,11 @@ fn older_pages_are_history() {
 
 #[test]
 fn a_log_of_sqlite_in_a_snapshot_counts_as_far_as_it_holds() {
-    let folder = node(&[("snapshot-1-4-1", snapshot(BEFORE_LOG, LOG))]);
-    let truth = load::open_kine("state.db", BEFORE_LOG.into(), LOG.into()).unwrap();
+    let folder = node(&[("snapshot-1-4-1", snapshot(BEFORE_LOG, LOG_DATABASE))]);
+    let truth = load::open_kine("state.db", BEFORE_LOG.into(), LOG_DATABASE.into()).unwrap();
     let source = open(&[folder.path()]).unwrap();
     assert_eq!((source.damage(), of_table(&*source)), (&[][..], of_table(&*truth)));
-    let mut log = LOG.to_vec();
+    let mut log = LOG_DATABASE.to_vec();
     let last = log.len() - 100;
     log[last] ^= 1;
     let folder = node(&[("snapshot-1-4-1", snapshot(BEFORE_LOG, &log))]);
@@ -173,16 +173,16 @@ fn a_damaged_snapshot_is_named_and_the_one_before_it_is_read() {
 #[test]
 fn a_snapshot_that_begins_as_another_database_is_damaged() {
     let another = [b"SQLite format 3\0".to_vec(), vec![0; 500]].concat();
-    let folder = node(&[("snapshot-1-4-1", snapshot(WHOLE, b"")), ("snapshot-1-5-2", another)]);
+    let folder = node(&[("snapshot-1-4-1", snapshot(WHOLE_DATABASE, b"")), ("snapshot-1-5-2", another)]);
     let source = open(&[folder.path()]).unwrap();
     assert!(source.damage().iter().any(|damage| damage.contains("snapshot-1-5-2")), "{:?}", source.damage());
-    assert_eq!(of_table(&*source), of_table(&*open_bytes(WHOLE).unwrap()));
+    assert_eq!(of_table(&*source), of_table(&*open_bytes(WHOLE_DATABASE).unwrap()));
 }
 
 /// The names and the sizes of files, their checksums and their order are not believed.
 #[test]
 fn damage_is_reported_and_nothing_after_a_gap_counts() {
-    let entries: Vec<Vec<u8>> = WHOLE.chunks(PAGE).zip(1..).map(|(page, number)| frames(number, page)).collect();
+    let entries: Vec<Vec<u8>> = WHOLE_DATABASE.chunks(PAGE_BYTES).zip(1..).map(|(page, number)| frames(number, page)).collect();
     let (first, rest) = (segment(&entries[..3]), segment(&entries[3..]));
     let files = |first: &[u8], rest: &[u8]| [("0000000000000001-0000000000000003", first.to_vec()), ("open-1", rest.to_vec())];
     let whole = node(&files(&first, &rest));
@@ -209,7 +209,7 @@ fn damage_is_reported_and_nothing_after_a_gap_counts() {
     let told = source.map_or_else(|error| error.to_string(), |source| source.left_out().join("\n"));
     assert!(told.contains("open-1 has bytes behind its last whole entry") || told.contains("cut short"), "{told}");
     for file in ["snapshot-1-4-1", "open-1", "0000000000000001-0000000000000003"] {
-        let whole = if file == "snapshot-1-4-1" { snapshot(WHOLE, b"") } else { first.clone() };
+        let whole = if file == "snapshot-1-4-1" { snapshot(WHOLE_DATABASE, b"") } else { first.clone() };
         for end in (0..whole.len()).step_by(61) {
             let folder = node(&[(file, whole[..end].to_vec()), ("metadata1", vec![1; 32])]);
             // It is read as far as it goes, or refused; it never ends otherwise.
@@ -220,11 +220,11 @@ fn damage_is_reported_and_nothing_after_a_gap_counts() {
 
 #[test]
 fn impossible_commands_and_other_databases_are_told() {
-    let mut endless = frames(1, WHOLE);
+    let mut endless = frames(1, WHOLE_DATABASE);
     endless[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
-    let mut other = frames(1, WHOLE);
+    let mut other = frames(1, WHOLE_DATABASE);
     other[8..11].copy_from_slice(b"abc");
-    let base = ("snapshot-1-4-1", snapshot(WHOLE, b""));
+    let base = ("snapshot-1-4-1", snapshot(WHOLE_DATABASE, b""));
     for (entry, wanted) in
         [(endless, "entry 5 of its log cannot be read"), (b"\x01\x09\0\0\0\0\0\0".to_vec(), "a command that is not known")]
     {
@@ -242,7 +242,7 @@ fn what_is_not_one_node_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["one", "two"] {
         fs::create_dir(folder.path().join(name)).unwrap();
-        fs::write(folder.path().join(name).join("snapshot-1-4-1"), snapshot(WHOLE, b"")).unwrap();
+        fs::write(folder.path().join(name).join("snapshot-1-4-1"), snapshot(WHOLE_DATABASE, b"")).unwrap();
     }
     assert!(
         damage(folder.path()).contains("is a folder of 2 nodes of dqlite, each with a log of its own: one, two"),
@@ -252,9 +252,9 @@ fn what_is_not_one_node_is_refused_with_what_to_do() {
     let one = load::open(&[format!("{}::one", folder.path().display())], &|_| None).unwrap();
     assert_eq!(events(&*one).len(), 8);
     fs::remove_dir_all(folder.path().join("two")).unwrap();
-    fs::write(folder.path().join("other.db"), WHOLE).unwrap();
-    assert!(damage(folder.path()).contains("2 databases that are not of one etcd: one, other.db"), "{}", damage(folder.path()));
-    let error = open_bytes(&segment(&[frames(1, WHOLE)])).err().unwrap();
+    fs::write(folder.path().join("other.db"), WHOLE_DATABASE).unwrap();
+    assert!(damage(folder.path()).contains("2 databases that are not from one etcd: one, other.db"), "{}", damage(folder.path()));
+    let error = open_bytes(&segment(&[frames(1, WHOLE_DATABASE)])).err().unwrap();
     assert!(error.contains("is a segment of dqlite's log, which needs the snapshot"), "{error}");
     let empty = node(&[("metadata1", vec![1; 32]), ("open-1", vec![0; 4096])]);
     assert!(damage(empty.path()).contains("no database can be read in it"), "{}", damage(empty.path()));

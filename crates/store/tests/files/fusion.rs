@@ -111,7 +111,7 @@ fn a_restored_cluster_is_refused_with_the_first_revision_that_differs() {
         let file = nights.write(name, &other, newest, compacted, false);
         for files in [[&*origin, &*file], [&file, &origin]] {
             let error = open(&files).err().unwrap().to_string();
-            assert!(error.contains("these are not of one etcd cluster"), "{name}: {error}");
+            assert!(error.contains("these are not from one etcd cluster"), "{name}: {error}");
             let is_fork = error.contains("they agree up to revision 1000 and go on differently") && error.contains("ketcd diff ");
             assert_eq!(is_fork, name == "whole.db", "{name}: {error}");
             assert!(error.contains("origin.db") && error.contains(name) && error.contains("SHA-256 "), "{name}: {error}");
@@ -137,7 +137,7 @@ fn sources_that_share_nothing_are_reported() {
         nights.story.iter().filter(|event| event.key_value.create_revision.0 > 60 || event.revision.0 > 1700).cloned().collect();
     let other = nights.write("other.db", &only_new, 1787, Some(1700), false);
     let both = open(&[&one, &other]).unwrap();
-    assert!(both.left_out().iter().any(|sentence| sentence.starts_with("nothing shows that ") && sentence.contains("of one cluster")));
+    assert!(both.left_out().iter().any(|sentence| sentence.starts_with("cannot tell that ") && sentence.contains("from one cluster")));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_recording_fills_what_snapshots_lack() {
 fn data_dirs_of_different_clusters_are_refused_by_their_ids() {
     let (one, two) = (capture("k120-story/member.tar.zst"), capture("k136-story/member.tar.zst"));
     let error = open(&[&one, &two]).err().unwrap().to_string();
-    assert!(error.contains("these are not of one etcd cluster") && error.matches(" of cluster ").count() == 2, "{error}");
+    assert!(error.contains("these are not from one etcd cluster") && error.matches(" of cluster ").count() == 2, "{error}");
     // A member's data dir, and a snapshot of its cluster.
     let snapshot = capture("k120-story/compacted.db.zst");
     let both = open(&[&one, &snapshot]).unwrap();
@@ -255,7 +255,7 @@ fn data_dirs_of_different_clusters_are_refused_by_their_ids() {
     let database = fs::read_dir(&kine).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.to_string_lossy().contains(".db"));
     let Some(database) = database else { panic!("no kine database in {}", kine.display()) };
     let error = open(&[&database, &snapshot]).err().unwrap().to_string();
-    assert!(error.contains("these are not of one etcd cluster"), "{error}");
+    assert!(error.contains("these are not from one etcd cluster"), "{error}");
 }
 
 #[test]

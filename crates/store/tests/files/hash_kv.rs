@@ -5,7 +5,7 @@ use ketcd_store::{HashKv, Revision};
 use super::{capture, decompressed, open, open_bytes, wait};
 
 /// What `etcdutl hashkv` prints: the revision, the hash and the compacted revision.
-const TABLE: [(&str, i64, u32, Option<i64>); 10] = [
+const HASH_TABLE: [(&str, i64, u32, Option<i64>); 10] = [
     ("k120-story/snapshot.db.zst", 1787, 2_639_838_306, None),
     ("k120-story/snapshot.db.zst", 1500, 1_296_576_150, None),
     ("k120-story/compacted.db.zst", 1787, 1_708_927_315, Some(1072)),
@@ -20,7 +20,7 @@ const TABLE: [(&str, i64, u32, Option<i64>); 10] = [
 
 #[test]
 fn hashes_are_etcdutls() {
-    for (name, revision, wanted, compacted) in TABLE {
+    for (name, revision, wanted, compacted) in HASH_TABLE {
         let source = open(&[&capture(name)]).unwrap();
         let found = wait(HashKv::of(&*source, Revision(revision))).unwrap().unwrap_or_else(|| panic!("{name} has no hash"));
         assert_eq!((found.hash, found.revision, found.compacted), (wanted, Revision(revision), compacted.map(Revision)), "{name}");

@@ -69,7 +69,7 @@ impl Taken {
     }
 }
 
-/// The sum of so many equal amounts, in as many steps as the number has binary digits; `None` of none.
+/// The sum of this many equal amounts, in as many steps as the number has binary digits; `None` of none.
 fn times(amount: Quantity, mut count: usize) -> Option<Quantity> {
     let (mut total, mut doubled) = (None, amount);
     while count > 0 {

@@ -12,7 +12,7 @@ use crate::model::Id;
 use crate::simulated_cluster::SimulatedCluster;
 
 /// The label that says of which template a pod is.
-pub(super) const REVISION: &str = "controller-revision-hash";
+pub(super) const REVISION_LABEL: &str = "controller-revision-hash";
 
 /// The pods of a DaemonSet on a node.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(super) fn step(world: &mut SimulatedCluster<'_>, set: &Value, by_node: &BTre
         let on_node = nodes.entry(node.clone()).or_default();
         for id in pods {
             let Some(pod) = world.model.get(id).filter(|pod| !is_terminating(pod) && !is_finished(pod)) else { continue };
-            let is_new = pod["metadata"]["labels"][REVISION] == *revision;
+            let is_new = pod["metadata"]["labels"][REVISION_LABEL] == *revision;
             let place = if is_new { &mut on_node.new } else { &mut on_node.old };
             *place = Some((id.clone(), is_ready(&pod)));
         }
@@ -55,7 +55,7 @@ fn is_ready(pod: &Arc<Value>) -> bool {
     is_condition_true(pod, "Ready")
 }
 
-/// Old pods that are not ready go, and so many others that no more than `most` nodes are without a pod that is ready.
+/// Old pods that are not ready go, and this many others that no more than `most` nodes are without a pod that is ready.
 fn replace(world: &mut SimulatedCluster<'_>, nodes: &BTreeMap<String, OnNode>, most: usize) {
     let mut unavailable = nodes.values().filter(|node| match (&node.old, &node.new) {
         (Some((_, is_ready)), None) | (None, Some((_, is_ready))) => !is_ready,

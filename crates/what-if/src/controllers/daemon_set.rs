@@ -119,7 +119,7 @@ fn create(world: &mut SimulatedCluster<'_>, set: &Value, node: &str) -> bool {
     let name = format!("{}-{}", text(set, "/metadata/name"), world.generated());
     let mut pod = template::pod(world, set, &name);
     if let Some(revision) = world.revisions.get(&Id::of(set)).cloned() {
-        member(&mut pod["metadata"], "labels").insert(daemon_rollout::REVISION.to_owned(), json!(revision));
+        member(&mut pod["metadata"], "labels").insert(daemon_rollout::REVISION_LABEL.to_owned(), json!(revision));
     }
     pod["spec"] = with_tolerations(&pod["spec"]);
     let field = json!({"key": "metadata.name", "operator": "In", "values": [node]});

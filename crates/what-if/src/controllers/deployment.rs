@@ -12,7 +12,7 @@ use crate::model::Id;
 use crate::simulated_cluster::SimulatedCluster;
 
 /// Which revision of its Deployment a ReplicaSet is.
-const REVISION: &str = "/metadata/annotations/deployment.kubernetes.io~1revision";
+const REVISION_POINTER: &str = "/metadata/annotations/deployment.kubernetes.io~1revision";
 
 /// Takes the next step of a rollout or of a change of the number.
 pub(super) fn sync(world: &mut SimulatedCluster<'_>, id: &Id) {
@@ -37,14 +37,14 @@ pub(crate) fn replica_sets(world: &mut SimulatedCluster<'_>, deployment: &Value)
     let ids = world.model.ids_in("ReplicaSet", text(deployment, "/metadata/namespace"));
     let mut sets: Vec<Arc<Value>> = ids.iter().filter_map(|id| world.model.get(id)).collect();
     sets.retain(|set| controller(set).is_some_and(|owner| text(owner, "/uid") == uid));
-    sets.sort_by_key(|set| text(set, REVISION).parse::<i64>().unwrap_or(0));
+    sets.sort_by_key(|set| text(set, REVISION_POINTER).parse::<i64>().unwrap_or(0));
     sets
 }
 
 /// Makes the ReplicaSet of a new template.
 fn begin(world: &mut SimulatedCluster<'_>, deployment: &Value, last: Option<&Arc<Value>>) {
     let hash = world.generated();
-    let revision = last.map_or(0, |set| text(set, REVISION).parse::<i64>().unwrap_or(0)).saturating_add(1);
+    let revision = last.map_or(0, |set| text(set, REVISION_POINTER).parse::<i64>().unwrap_or(0)).saturating_add(1);
     let (mut template, mut selector) = (deployment["spec"]["template"].clone(), deployment["spec"]["selector"].clone());
     member(&mut template, "metadata");
     member(&mut template["metadata"], "labels").insert("pod-template-hash".to_owned(), json!(hash));

@@ -44,20 +44,20 @@ fn count_in(world: &mut SimulatedCluster<'_>, namespace: &str) {
 }
 
 /// The fields of a budget's status, in the order in which they are counted.
-const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+const STATUS_COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 
 /// Writes what was counted, unless it stands there (`updatePdbStatus`).
 fn write_status(world: &mut SimulatedCluster<'_>, budget: &Value, counts: [i64; 4]) {
     let before = &budget["status"];
     let stands = |(field, value): (&str, i64)| before.get(field).and_then(Value::as_i64) == Some(value);
-    if COUNTS.into_iter().zip(counts).all(stands) && before.get("disruptedPods").is_none() {
+    if STATUS_COUNTS.into_iter().zip(counts).all(stands) && before.get("disruptedPods").is_none() {
         return;
     }
     let mut budget = budget.clone();
     let generation = budget["metadata"]["generation"].clone();
     let status = member(&mut budget, "status");
     status.remove("disruptedPods");
-    for (field, value) in COUNTS.into_iter().zip(counts) {
+    for (field, value) in STATUS_COUNTS.into_iter().zip(counts) {
         status.insert(field.to_owned(), json!(value));
     }
     status.insert("observedGeneration".to_owned(), generation);
@@ -154,9 +154,9 @@ fn expected(world: &mut SimulatedCluster<'_>, budget: &Value, pods: &[&CountedPo
 }
 
 /// Kinds that have a scale.
-const SCALED: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
+const SCALED_KINDS: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
 /// Kinds that have none: where the controller needs it, it allows no disruption (`failSafe`).
-const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
+const UNSCALED_KINDS: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
 /// The sum of the scales of the controllers of some pods (`getExpectedScale`).
 fn scale(world: &mut SimulatedCluster<'_>, budget: &Value, pods: &[&CountedPod]) -> Option<i64> {
@@ -169,10 +169,10 @@ fn scale(world: &mut SimulatedCluster<'_>, budget: &Value, pods: &[&CountedPod])
         let pod = world.model.get(&pod.id)?;
         let Some(owner) = controller(&pod) else { continue };
         let mut id = Id::new(text(owner, "/kind"), text(&pod, "/metadata/namespace"), text(owner, "/name"));
-        if UNSCALED.contains(&&*id.kind) {
+        if UNSCALED_KINDS.contains(&&*id.kind) {
             return None;
         }
-        if !SCALED.contains(&&*id.kind) {
+        if !SCALED_KINDS.contains(&&*id.kind) {
             // A custom resource may have a scale: the one that the controller read last.
             return number(budget, "/status/expectedPods");
         }
@@ -203,8 +203,8 @@ mod tests {
     use super::*;
     use crate::model::Model;
 
-    const PODS: usize = 300;
-    const BUDGETS: usize = 3_000;
+    const POD_COUNT: usize = 300;
+    const BUDGET_COUNT: usize = 3_000;
 
     fn pod(name: &str, is_ready: bool) -> Value {
         let status = if is_ready { "True" } else { "False" };
@@ -222,8 +222,8 @@ mod tests {
     fn filled(decoder: &Decoder) -> SimulatedCluster<'_> {
         let scheduler = Scheduler::with_defaults(VersionFrom { release: Release(37), patch: None, evidence: VersionEvidence::Given });
         let mut model = Model::new(ClusterState::new(scheduler.profiles[0].rules.requests), decoder, 1);
-        (0..PODS).for_each(|number| model.put(pod(&format!("p{number}"), true)));
-        (0..BUDGETS).for_each(|number| {
+        (0..POD_COUNT).for_each(|number| model.put(pod(&format!("p{number}"), true)));
+        (0..BUDGET_COUNT).for_each(|number| {
             model.put(budget(&format!("b{number}"), &json!({"matchLabels": {"app": format!("p{number}"), "tier": "all"}})));
         });
         SimulatedCluster::new(model, scheduler, 0)
@@ -242,9 +242,9 @@ mod tests {
         let budgets = world.model.ids_in("PodDisruptionBudget", "lab");
         let selectors: Vec<_> = budgets.iter().filter_map(|id| world.model.selector(id)).collect();
         let selected: usize = selectors.iter().map(|selector| pods.selected(selector).len()).sum();
-        assert_eq!((selectors.len(), selected, pods.compared), (BUDGETS, PODS, PODS));
+        assert_eq!((selectors.len(), selected, pods.compared), (BUDGET_COUNT, POD_COUNT, POD_COUNT));
         let all = LabelSelector::from_object(&json!({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["p0"]}]}));
-        assert_eq!(pods.selected(&all.unwrap()).len(), PODS - 1);
+        assert_eq!(pods.selected(&all.unwrap()).len(), POD_COUNT - 1);
     }
 
     #[test]

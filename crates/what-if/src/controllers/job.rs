@@ -15,7 +15,7 @@ use crate::seed::Choices;
 use crate::simulated_cluster::SimulatedCluster;
 
 /// The number of a pod of an Indexed Job.
-const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+const INDEX_ANNOTATION: &str = "batch.kubernetes.io/job-completion-index";
 
 /// Makes the pods that are missing, or deletes those beyond what is wanted.
 pub(super) fn sync(world: &mut SimulatedCluster<'_>, id: &Id, choices: &mut Choices) {
@@ -54,7 +54,7 @@ fn make(
     choices: &mut Choices,
 ) {
     let pods = active(world, job);
-    let indexes = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str()?.parse::<u64>().ok());
+    let indexes = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX_ANNOTATION].as_str()?.parse::<u64>().ok());
     let mut taken = completed(text(job, "/status/completedIndexes"));
     taken.extend(indexes.map(|index| (index, index)));
     taken.sort_unstable();
@@ -71,8 +71,8 @@ fn make(
         }
         if text(job, "/spec/completionMode") == "Indexed" {
             let Some(index) = free.next() else { return };
-            member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index.to_string()));
-            member(&mut pod["metadata"], "labels").insert(INDEX.to_owned(), json!(index.to_string()));
+            member(&mut pod["metadata"], "annotations").insert(INDEX_ANNOTATION.to_owned(), json!(index.to_string()));
+            member(&mut pod["metadata"], "labels").insert(INDEX_ANNOTATION.to_owned(), json!(index.to_string()));
         }
         if !template::create(world, job, pod) {
             return;
@@ -125,13 +125,13 @@ fn failures(world: &SimulatedCluster<'_>, id: &Id, job: &Value) -> (u32, i64) {
 /// Whether a Job whose pods failed waits before it makes others: ten seconds, twice as long after each failure, ten minutes at most
 /// (`backoff_utils.go` getRemainingTime).
 fn waits_after_failures(world: &mut SimulatedCluster<'_>, id: &Id, job: &Value) -> bool {
-    const FIRST: i64 = 10_000;
-    const MOST: i64 = 600_000;
+    const FIRST_BACKOFF_MILLIS: i64 = 10_000;
+    const MAX_BACKOFF_MILLIS: i64 = 600_000;
     let (failures, last) = failures(world, id, job);
     if failures == 0 {
         return false;
     }
-    let pause = (1..failures).take(10).fold(FIRST, |pause, _| (pause * 2).min(MOST));
+    let pause = (1..failures).take(10).fold(FIRST_BACKOFF_MILLIS, |pause, _| (pause * 2).min(MAX_BACKOFF_MILLIS));
     let left = last + pause - world.now;
     if left > 0 {
         world.later(left, Due::Again(id.clone()));

@@ -21,7 +21,7 @@ use super::seed::Choices;
 use super::simulated_cluster::SimulatedCluster;
 
 /// Kinds whose controllers are known here.
-pub(super) const KNOWN: [&str; 6] = ["DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
+pub(super) const KNOWN_KINDS: [&str; 6] = ["DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// Lets every controller look that has to; returns whether there was one.
 ///
@@ -54,7 +54,7 @@ pub(super) fn sync(world: &mut SimulatedCluster<'_>, choices: &mut Choices) -> b
     true
 }
 
-/// A Deployment that was changed goes on with its rollout when a ReplicaSet of it has changed.
+/// A Deployment that was changed continues with its rollout when a ReplicaSet of it has changed.
 fn roll_on(world: &mut SimulatedCluster<'_>, set: &Id) {
     let Some(set) = world.model.get(set) else { return };
     let Some(owner) = super::json::controller(&set) else { return };

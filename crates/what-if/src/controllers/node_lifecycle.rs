@@ -13,9 +13,9 @@ use crate::seed::Choices;
 use crate::simulated_cluster::SimulatedCluster;
 
 /// The taint of a cordoned node.
-const CORDONED: &str = "node.kubernetes.io/unschedulable";
+const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
 /// The taint of a node that does not answer.
-const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+const UNREACHABLE_TAINT: &str = "node.kubernetes.io/unreachable";
 
 /// Cordons a node or takes the cordon off; the taint follows.
 pub(crate) fn cordon(world: &mut SimulatedCluster<'_>, name: &str, is_on: bool) {
@@ -29,8 +29,8 @@ pub(crate) fn cordon(world: &mut SimulatedCluster<'_>, name: &str, is_on: bool) 
     };
     world.write_node(node);
     match is_on {
-        true => mark(world, name, &json!({"key": CORDONED, "effect": "NoSchedule"})),
-        false => untaint(world, name, CORDONED, None),
+        true => mark(world, name, &json!({"key": CORDON_TAINT, "effect": "NoSchedule"})),
+        false => untaint(world, name, CORDON_TAINT, None),
     }
 }
 
@@ -121,12 +121,12 @@ fn fall_silent(world: &mut SimulatedCluster<'_>, name: &str) {
             world.budgets.insert(id.namespace);
         }
     }
-    mark(world, name, &json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
+    mark(world, name, &json!({"key": UNREACHABLE_TAINT, "effect": "NoSchedule"}));
 }
 
 /// The pods of a node that does not answer have to leave.
 pub(crate) fn unreachable(world: &mut SimulatedCluster<'_>, name: &str, choices: &mut Choices) {
-    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoExecute"}), choices);
+    taint(world, name, &json!({"key": UNREACHABLE_TAINT, "effect": "NoExecute"}), choices);
 }
 
 /// A zone's nodes: how many there are, and which do not answer.

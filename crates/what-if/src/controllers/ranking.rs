@@ -48,7 +48,7 @@ pub(super) struct Chosen {
     pub is_chance: bool,
 }
 
-/// Chooses so many pods. `now`: milliseconds since 1970. Equals go in the order in which they are given.
+/// Chooses this many pods. `now`: milliseconds since 1970. Equals go in the order in which they are given.
 pub(super) fn first_to_go(pods: Vec<(Id, Arc<Value>)>, count: usize, rules: Rules<'_>, now: i64) -> Chosen {
     let mut ranked: Vec<Ranked> = pods.into_iter().map(|(id, pod)| Ranked::new(id, &pod, rules)).collect();
     let now = matches!(rules, Rules::ReplicaSet { .. }).then_some(now);
@@ -138,10 +138,10 @@ mod tests {
     use super::*;
 
     /// Noon of a day, in milliseconds.
-    const NOW: i64 = 1_800_000_000_000;
+    const NOW_MILLIS: i64 = 1_800_000_000_000;
 
     fn pod(name: &str, node: &str, seconds_ago: i64) -> (Id, Arc<Value>) {
-        let time = Timestamp::from_millisecond(NOW - seconds_ago * 1_000).unwrap().to_string();
+        let time = Timestamp::from_millisecond(NOW_MILLIS - seconds_ago * 1_000).unwrap().to_string();
         let object = json!({"metadata": {"uid": name, "creationTimestamp": time}, "spec": {"nodeName": node}, "status": {"phase": "Running",
             "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time}]}});
         (Id::pod("n", name), Arc::new(object))
@@ -151,7 +151,7 @@ mod tests {
         let mut on_nodes = BTreeMap::new();
         pods.iter().for_each(|(_, pod)| *on_nodes.entry(text(pod, "/spec/nodeName").to_owned()).or_default() += 1);
         let rules = Rules::ReplicaSet { on_nodes: &on_nodes };
-        first_to_go(pods.to_vec(), count, rules, NOW).pods.into_iter().map(|id| id.name).collect()
+        first_to_go(pods.to_vec(), count, rules, NOW_MILLIS).pods.into_iter().map(|id| id.name).collect()
     }
 
     fn changed(of: &(Id, Arc<Value>), change: impl FnOnce(&mut Value)) -> (Id, Arc<Value>) {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn equals_are_chosen_by_chance() {
-        let is_chance = |pods: &[(Id, Arc<Value>)]| first_to_go(pods.to_vec(), 1, Rules::Job, NOW).is_chance;
+        let is_chance = |pods: &[(Id, Arc<Value>)]| first_to_go(pods.to_vec(), 1, Rules::Job, NOW_MILLIS).is_chance;
         assert!(is_chance(&[pod("a", "x", 60), pod("b", "y", 60)]));
         assert!(!is_chance(&[pod("a", "x", 60), pod("b", "y", 61)]));
     }
@@ -188,7 +188,7 @@ mod tests {
         });
         let pods = [pod("one", "c", 10), pod("two", "c", 10), cheap];
         assert_eq!(gone(&pods, 1), ["cheap"]);
-        assert_eq!(first_to_go(pods.to_vec(), 1, Rules::Job, NOW).pods[0].name, "one");
+        assert_eq!(first_to_go(pods.to_vec(), 1, Rules::Job, NOW_MILLIS).pods[0].name, "one");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::seed::Choices;
 use crate::simulated_cluster::SimulatedCluster;
 
 /// The label that says of which template a pod is.
-const REVISION: &str = "/metadata/labels/controller-revision-hash";
+const REVISION_POINTER: &str = "/metadata/labels/controller-revision-hash";
 
 /// Takes the next step: a pod that is missing, one too many, or one of an older template.
 pub(super) fn sync(world: &mut SimulatedCluster<'_>, id: &Id, choices: &mut Choices) {
@@ -102,7 +102,7 @@ fn update(world: &mut SimulatedCluster<'_>, set: &Value, (first, end): (i64, i64
     let from = first.max(number(set, "/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0));
     for (_, id) in numbered(world, set).into_iter().rev().filter(|(ordinal, _)| *ordinal >= from && *ordinal < end) {
         let Some(pod) = world.model.get(&id) else { continue };
-        if text(&pod, REVISION) != text(set, "/status/updateRevision") {
+        if text(&pod, REVISION_POINTER) != text(set, "/status/updateRevision") {
             return delete(world, &id);
         }
         if !is_ready(&pod) {

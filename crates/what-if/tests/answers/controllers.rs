@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fixture::cluster_of;
 
-/// A node of release 1.36 with so many CPUs.
+/// A node of release 1.36 with this many CPUs.
 pub(super) fn node(name: &str, zone: &str, cpu: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::fixture::{at_revision, open, path};
 
-const CAPTURE: &str = "k136-whatif";
+const WHAT_IF_CAPTURE: &str = "k136-whatif";
 
 fn experiments() -> Vec<Value> {
     let text = testdata::read("captures/k136-whatif/experiments.jsonl.zst");
@@ -105,7 +105,7 @@ fn names_chance(answer: &WhatIf) -> bool {
 async fn experiments_go_as_they_really_went_or_say_that_chance_decides() {
     let (mut wrong, mut equal, experiments) = (Vec::new(), 0, experiments());
     for experiment in &experiments {
-        let cluster = open(&[path(CAPTURE)], at_revision(experiment["before"].as_i64().unwrap())).await.unwrap();
+        let cluster = open(&[path(WHAT_IF_CAPTURE)], at_revision(experiment["before"].as_i64().unwrap())).await.unwrap();
         let question = WhatIfQuestion { actions: vec![action(experiment)], ..WhatIfQuestion::default() };
         let answer = what_if(&cluster, &question).await.unwrap();
         let (ours, real) = (Outcome::foreseen(&answer), Outcome::real(experiment));

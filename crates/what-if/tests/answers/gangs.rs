@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fixture::cluster_of;
 
-const NEWEST: &str = "GenericWorkload=true";
+const NEWEST_GATES: &str = "GenericWorkload=true";
 
 fn node(name: &str, release: &str, cpu: &str) -> Value {
     let room = json!({"cpu": cpu, "memory": "8Gi", "pods": "20"});
@@ -85,25 +85,25 @@ fn waiting(answer: &WhatIf) -> Vec<(&str, &str)> {
 async fn a_gang_gets_its_nodes_together_or_none() {
     let nodes = [node("n1", "v1.37.2", "2"), node("n2", "v1.37.2", "2")];
     let with = |least: u32| [nodes.to_vec(), vec![group("g", least)]].concat();
-    let fits = answer(&with(4), NEWEST, vec![WhatIfAction::Apply(pods("g", 4))]).await;
+    let fits = answer(&with(4), NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 4))]).await;
     assert_eq!((names(&fits, Happening::Scheduled).len(), bound_at(&fits)), (4, vec![0; 4]));
     assert!(fits.finds_places() && doubts(&fits).is_empty(), "{fits:?}");
 
-    let waits = answer(&with(5), NEWEST, vec![WhatIfAction::Apply(pods("g", 5))]).await;
+    let waits = answer(&with(5), NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 5))]).await;
     assert_eq!((names(&waits, Happening::Scheduled).len(), waits.waiting.len()), (0, 5));
     let short = "pod group is unschedulable, minCount (5) cannot be satisfied: 4 scheduled, 0 remaining";
     assert!(waiting(&waits)[0].1.starts_with(short), "{:?}", waiting(&waits));
     assert!(waiting(&waits)[4].1.starts_with("0/2 nodes are available: 2 Insufficient cpu."), "{:?}", waiting(&waits));
 
     let add = WhatIfAction::AddLike { count: 1, node: "n1".to_owned() };
-    let helped = answer(&with(5), NEWEST, vec![WhatIfAction::Apply(pods("g", 5)), add]).await;
+    let helped = answer(&with(5), NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 5)), add]).await;
     assert_eq!((names(&helped, Happening::Scheduled).len(), helped.waiting.len()), (5, 0));
 }
 
 #[tokio::test]
 async fn pods_beyond_the_least_are_tried_after_the_gang_was_bound() {
     let objects = [node("n1", "v1.37.2", "3"), group("g", 2)];
-    let answer = answer(&objects, NEWEST, vec![WhatIfAction::Apply(pods("g", 4))]).await;
+    let answer = answer(&objects, NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 4))]).await;
     assert_eq!(names(&answer, Happening::Scheduled), ["g-1", "g-2", "g-3"]);
     assert_eq!(waiting(&answer).len(), 1);
     assert!(waiting(&answer)[0].1.starts_with("0/1 nodes are available: 1 Insufficient cpu."), "{:?}", waiting(&answer));
@@ -113,15 +113,15 @@ async fn pods_beyond_the_least_are_tried_after_the_gang_was_bound() {
 async fn a_gang_that_lacks_pods_or_its_group_stays_out_of_the_queue_until_they_come() {
     let nodes = [node("n1", "v1.37.2", "4")];
     let with = [&nodes[..], &[group("g", 3)]].concat();
-    let short = answer(&with, NEWEST, vec![WhatIfAction::Apply(pods("g", 2))]).await;
+    let short = answer(&with, NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 2))]).await;
     assert_eq!(waiting(&short), ["g-1", "g-2"].map(|pod| (pod, "waiting for minCount pods from a gang to appear in scheduling queue")));
     let last = vec![WhatIfAction::Apply(pods("g", 2)), WhatIfAction::Apply(vec![pod("g-3", "g")])];
-    assert_eq!(names(&answer(&with, NEWEST, last).await, Happening::Scheduled), ["g-1", "g-2", "g-3"]);
+    assert_eq!(names(&answer(&with, NEWEST_GATES, last).await, Happening::Scheduled), ["g-1", "g-2", "g-3"]);
 
-    let alone = answer(&nodes, NEWEST, vec![WhatIfAction::Apply(pods("g", 3))]).await;
+    let alone = answer(&nodes, NEWEST_GATES, vec![WhatIfAction::Apply(pods("g", 3))]).await;
     assert_eq!(waiting(&alone)[0].1, "waiting for pods's pod group \"g\" to appear in scheduling queue");
     let then = vec![WhatIfAction::Apply(pods("g", 3)), WhatIfAction::Apply(vec![group("g", 3)])];
-    assert_eq!(names(&answer(&nodes, NEWEST, then).await, Happening::Scheduled), ["g-1", "g-2", "g-3"]);
+    assert_eq!(names(&answer(&nodes, NEWEST_GATES, then).await, Happening::Scheduled), ["g-1", "g-2", "g-3"]);
 }
 
 /// A Job of three pods on three nodes, of which the controller made a gang.
@@ -149,14 +149,14 @@ fn job_with_gang() -> Vec<Value> {
 #[tokio::test]
 async fn a_jobs_new_pods_join_its_group() {
     let mut objects = job_with_gang();
-    let alone = answer(&objects, NEWEST, vec![WhatIfAction::Drain("n1".to_owned())]).await;
+    let alone = answer(&objects, NEWEST_GATES, vec![WhatIfAction::Drain("n1".to_owned())]).await;
     assert_eq!((names(&alone, Happening::Evicted), names(&alone, Happening::Scheduled).len()), (vec!["j-1"], 0));
     objects.push(node("n4", "v1.37.2", "1"));
-    let replaced = answer(&objects, NEWEST, vec![WhatIfAction::Drain("n1".to_owned())]).await;
+    let replaced = answer(&objects, NEWEST_GATES, vec![WhatIfAction::Drain("n1".to_owned())]).await;
     assert_eq!(names(&replaced, Happening::Scheduled).len(), 1, "{:?}", replaced.events);
     // Two more make a gang of five, of which four fit.
     let scale = WhatIfAction::Scale { address: "job/default/j".to_owned(), replicas: 5 };
-    let scaled = answer(&objects, NEWEST, vec![scale]).await;
+    let scaled = answer(&objects, NEWEST_GATES, vec![scale]).await;
     assert_eq!((names(&scaled, Happening::Created).len(), names(&scaled, Happening::Scheduled).len()), (2, 0), "{:?}", scaled.events);
     assert!(waiting(&scaled)[0].1.contains("minCount (5)") || waiting(&scaled)[1].1.contains("minCount (5)"), "{:?}", waiting(&scaled));
 }
@@ -178,12 +178,12 @@ async fn a_gang_makes_room_for_itself_only_if_all_of_it_fits_then() {
         vec![WhatIfAction::Apply(pods)]
     };
     let objects = [node("n1", "v1.37.2", "1"), node("n2", "v1.37.2", "1"), single("a", "n1"), single("b", "n2"), class, gang.clone()];
-    let room = answer(&objects, NEWEST, urgent(2)).await;
+    let room = answer(&objects, NEWEST_GATES, urgent(2)).await;
     assert_eq!((names(&room, Happening::Preempted), names(&room, Happening::Scheduled)), (vec!["a", "b"], vec!["g-1", "g-2"]));
     let mut larger = objects.to_vec();
     gang["spec"]["schedulingPolicy"]["gang"]["minCount"] = json!(3);
     *larger.last_mut().unwrap() = gang;
-    let none = answer(&larger, NEWEST, urgent(3)).await;
+    let none = answer(&larger, NEWEST_GATES, urgent(3)).await;
     assert_eq!((names(&none, Happening::Preempted).len(), names(&none, Happening::Scheduled).len()), (0, 0), "{:?}", none.events);
 }
 

@@ -133,25 +133,25 @@ async fn done(capture_name: &str, offered: &Offered) -> Option<(WhatIf, String)>
     Some((what_if(&cluster, &WhatIfQuestion { actions, ..WhatIfQuestion::default() }).await.unwrap(), name))
 }
 
-const CAPTURE: &str = "k136-random";
+const RANDOM_CAPTURE: &str = "k136-random";
 
 /// The first remedy of each kind.
 #[tokio::test]
 async fn a_remedy_of_each_kind_gives_the_pod_a_node_in_a_what_if() {
-    let (mut offered, mut kinds) = (offered(CAPTURE).await, BTreeSet::new());
+    let (mut offered, mut kinds) = (offered(RANDOM_CAPTURE).await, BTreeSet::new());
     offered.retain(|remedy| kinds.insert(remedy.kind.clone()));
     give_the_pod_a_node(offered).await;
 }
 
 #[tokio::test]
 async fn every_remedy_gives_the_pod_a_node_in_a_what_if_nightly() {
-    give_the_pod_a_node(offered(CAPTURE).await).await;
+    give_the_pod_a_node(offered(RANDOM_CAPTURE).await).await;
 }
 
 async fn give_the_pod_a_node(remedies: Vec<Offered>) {
     let (mut tried, mut wrong) = (0, Vec::new());
     for offered in remedies {
-        let Some((answer, name)) = done(CAPTURE, &offered).await else { continue };
+        let Some((answer, name)) = done(RANDOM_CAPTURE, &offered).await else { continue };
         tried += 1;
         let is_placed = answer
             .events

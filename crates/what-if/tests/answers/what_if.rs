@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{at_revision, open, path};
 
-const CAPTURE: &str = "k137-whatif";
+const WHAT_IF_CAPTURE: &str = "k137-whatif";
 
 fn experiments() -> Vec<Value> {
     let text = testdata::read("captures/k137-whatif/experiments.jsonl.zst");
@@ -110,7 +110,7 @@ fn chosen_elsewhere(answer: &WhatIf, experiment: &Value) -> Option<String> {
 
 /// What differs from what really happened.
 async fn differences(experiment: &Value) -> Vec<String> {
-    let cluster = open(&[path(CAPTURE)], at_revision(experiment["before"].as_i64().unwrap())).await.unwrap();
+    let cluster = open(&[path(WHAT_IF_CAPTURE)], at_revision(experiment["before"].as_i64().unwrap())).await.unwrap();
     let answer = what_if(&cluster, &question(experiment)).await.unwrap();
     let names = |what: Happening| {
         let mut names: Vec<String> = answer.events.iter().filter(|event| event.what == what).map(|event| event.pod.name.clone()).collect();
@@ -167,7 +167,7 @@ async fn experiments_go_as_they_really_went() {
 
 #[tokio::test]
 async fn what_cannot_be_is_refused() {
-    let cluster = open(&[path(CAPTURE)], at_revision(3140)).await.unwrap();
+    let cluster = open(&[path(WHAT_IF_CAPTURE)], at_revision(3140)).await.unwrap();
     for (action, wanted) in [
         (WhatIfAction::Drain("w99".to_owned()), "node w99 does not exist"),
         (WhatIfAction::scale("pod/shop/app-00=2").unwrap(), "does not exist"),

@@ -19,7 +19,7 @@ use super::limits::Limits;
 use crate::cli::outcome::{Error, Result};
 
 /// Bytes of one part of an upload; smaller files are put at once.
-const PART: usize = 8 << 20;
+const PART_BYTES: usize = 8 << 20;
 /// How many parts are in flight at once.
 const PARTS_AT_ONCE: usize = 2;
 
@@ -129,10 +129,10 @@ impl Bucket {
     async fn upload(&self, key: &Key, mut file: File) -> Result<()> {
         let failed = |error| failed(&self.url, &error);
         let part = read_part(&mut file)?;
-        if part.len() < PART {
+        if part.len() < PART_BYTES {
             return self.store.put(key, PutPayload::from(part)).await.map(drop).map_err(failed);
         }
-        let mut upload = WriteMultipart::new_with_chunk_size(self.store.put_multipart(key).await.map_err(failed)?, PART);
+        let mut upload = WriteMultipart::new_with_chunk_size(self.store.put_multipart(key).await.map_err(failed)?, PART_BYTES);
         if let Err(error) = self.write_parts(&mut upload, part, file).await {
             // Parts of an upload that never ends are kept, and paid for. What went wrong first is the error that helps.
             let _ = upload.abort().await;
@@ -176,8 +176,8 @@ fn azure_container(builder: &MicrosoftAzureBuilder, name: &str) -> Option<(Strin
 
 /// The next bytes of a file, fewer than a part only at its end.
 fn read_part(file: &mut File) -> Result<Vec<u8>> {
-    let mut part = Vec::with_capacity(PART);
-    file.take(PART as u64).read_to_end(&mut part)?;
+    let mut part = Vec::with_capacity(PART_BYTES);
+    file.take(PART_BYTES as u64).read_to_end(&mut part)?;
     Ok(part)
 }
 
@@ -196,7 +196,7 @@ pub(super) fn failed(url: &str, error: &object_store::Error) -> Error {
                 Some(("gs", _)) => "GOOGLE_*",
                 _ => "AZURE_*",
             };
-            format!("{variables} variables in the environment, or the machine's own role, say where it is and who asks")
+            format!("{variables} variables in the environment, or the machine's own role, say where it is and which credentials to use")
         }
     };
     Error::new(format!("{url}: {message}")).hint(hint)

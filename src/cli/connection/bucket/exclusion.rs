@@ -14,15 +14,15 @@ use reqwest::Url;
 use super::limits::LONGEST_TAGS;
 
 /// What excludes a snapshot, with this value.
-const KEY: &str = "x-etcd-snapshot-exclude";
-const VALUE: &str = "true";
+const EXCLUDE_KEY: &str = "x-etcd-snapshot-exclude";
+const EXCLUDE_VALUE: &str = "true";
 
 /// How long the answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Whether an object's own metadata excludes it.
 pub(super) fn is_in_metadata(attributes: &Attributes) -> bool {
-    attributes.get(&Attribute::Metadata(KEY.into())).is_some_and(|value| value.as_ref() == VALUE)
+    attributes.get(&Attribute::Metadata(EXCLUDE_KEY.into())).is_some_and(|value| value.as_ref() == EXCLUDE_VALUE)
 }
 
 /// The tags of objects in S3 and Azure, which `object_store` does not read.
@@ -61,7 +61,7 @@ impl Tags {
             Server::Azure { store, account, container } => azure_request(store, account, container.clone(), key).await,
         }?;
         let (url, headers) = (request.uri().to_string(), request.headers().clone());
-        let asked = self.client.get(url).headers(headers).timeout(PATIENCE).send().await;
+        let asked = self.client.get(url).headers(headers).timeout(ANSWER_TIMEOUT).send().await;
         let mut answer = asked.map_err(|error| error.without_url().to_string())?;
         if !answer.status().is_success() {
             return Err(format!("the server answers {}", answer.status()));
@@ -79,9 +79,9 @@ impl Tags {
 
 /// `GetObjectTagging` of S3.
 async fn s3_request(store: &AmazonS3, region: &str, key: &Key) -> Result<HttpRequest, String> {
-    const WITHIN: Duration = Duration::from_secs(60);
+    const REQUEST_VALIDITY: Duration = Duration::from_secs(60);
     // Signed anew below: this says where the object is.
-    let mut url = store.signed_url(reqwest::Method::GET, key, WITHIN).await.map_err(|error| error.to_string())?;
+    let mut url = store.signed_url(reqwest::Method::GET, key, REQUEST_VALIDITY).await.map_err(|error| error.to_string())?;
     url.set_query(Some("tagging="));
     let credential = store.credentials().get_credential().await.map_err(|error| error.to_string())?;
     let mut request = unsigned(&url)?;
@@ -110,7 +110,9 @@ fn unsigned(url: &Url) -> Result<HttpRequest, String> {
 /// Whether a list of tags, as `GetObjectTagging` and `Get Blob Tags` return it, has the one that excludes.
 fn has_tag(list: &str) -> bool {
     let member = |tag: &str, name: &str| Some(tag.split_once(&format!("<{name}>"))?.1.split_once("</")?.0.to_owned());
-    list.split("<Tag>").skip(1).any(|tag| member(tag, "Key").as_deref() == Some(KEY) && member(tag, "Value").as_deref() == Some(VALUE))
+    list.split("<Tag>")
+        .skip(1)
+        .any(|tag| member(tag, "Key").as_deref() == Some(EXCLUDE_KEY) && member(tag, "Value").as_deref() == Some(EXCLUDE_VALUE))
 }
 
 #[cfg(test)]
@@ -145,7 +147,7 @@ mod tests {
         // Who installed one already keeps it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let excludes = async |length: usize| {
-            let tag = format!("<Tag><Key>{KEY}</Key><Value>{VALUE}</Value></Tag>");
+            let tag = format!("<Tag><Key>{EXCLUDE_KEY}</Key><Value>{EXCLUDE_VALUE}</Value></Tag>");
             let endpoint = answering(tag.clone() + &" ".repeat(length - tag.len())).await;
             let region = "us-east-1".to_owned();
             let store = AmazonS3Builder::new().with_bucket_name("b").with_region(&region).with_endpoint(endpoint).with_allow_http(true);
@@ -162,16 +164,18 @@ mod tests {
     fn the_tag_that_excludes_is_found_among_others() {
         let list = |tags: &str| format!("<?xml version=\"1.0\"?><Tagging xmlns=\"x\"><TagSet>{tags}</TagSet></Tagging>");
         let tag = |key: &str, value: &str| format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>");
-        assert!(has_tag(&list(&(tag("a", "b") + &tag(KEY, "true")))));
+        assert!(has_tag(&list(&(tag("a", "b") + &tag(EXCLUDE_KEY, "true")))));
         assert!(has_tag(&list("<Tag>\n<Value>true</Value>\n<Key>x-etcd-snapshot-exclude</Key>\n</Tag>")));
-        for tags in [String::new(), tag(KEY, "false"), tag("a", "true"), tag(KEY, "") + &tag("a", "true"), tag("a", KEY)] {
+        for tags in
+            [String::new(), tag(EXCLUDE_KEY, "false"), tag("a", "true"), tag(EXCLUDE_KEY, "") + &tag("a", "true"), tag("a", EXCLUDE_KEY)]
+        {
             assert!(!has_tag(&list(&tags)), "{tags}");
         }
     }
 
     #[test]
     fn metadata_excludes_where_it_says_so() {
-        let with = |value: &'static str| Attributes::from_iter([(Attribute::Metadata(KEY.into()), value)]);
+        let with = |value: &'static str| Attributes::from_iter([(Attribute::Metadata(EXCLUDE_KEY.into()), value)]);
         assert!(is_in_metadata(&with("true")));
         assert!(!is_in_metadata(&with("false")) && !is_in_metadata(&Attributes::default()));
     }

@@ -15,15 +15,15 @@ use ketcd_store::load;
 
 use super::client::{Bucket, failed};
 use super::exclusion;
-use crate::cli::input::source_names::WITHIN;
+use crate::cli::input::source_names::ENTRY_SEPARATOR;
 use crate::cli::outcome::{Error, Result};
 
 /// How many objects are copied at once.
 const COPIES_AT_ONCE: usize = 8;
 /// How Gardener's sidecar calls the parts of an upload that was broken off.
-const CHUNK: &str = "Chunk-";
-/// Larger objects are recognised by so many bytes first.
-const BEGINNING: u64 = 256 << 10;
+const CHUNK_PREFIX: &str = "Chunk-";
+/// Larger objects are recognised by this many bytes first.
+const PROBED_BYTES: u64 = 256 << 10;
 
 /// What is wanted of a bucket.
 pub(in crate::cli) struct Wanted<'w> {
@@ -34,13 +34,13 @@ pub(in crate::cli) struct Wanted<'w> {
 }
 
 /// An object below the URL.
-struct Listed {
+struct BucketObject {
     meta: ObjectMeta,
     /// Its name below the URL.
     name: String,
 }
 
-impl Listed {
+impl BucketObject {
     /// Where it is copied to.
     fn path(&self, folder: &Path) -> PathBuf {
         // The parts of a name are neither empty nor lead upwards: `object_store` takes no others.
@@ -91,7 +91,7 @@ impl Bucket {
 
     /// The objects below the URL that may be a part of a backup.
     async fn objects(&self) -> Result<Vec<ObjectMeta>> {
-        let is_chunk = |object: &ObjectMeta| object.location.filename().is_some_and(|name| name.starts_with(CHUNK));
+        let is_chunk = |object: &ObjectMeta| object.location.filename().is_some_and(|name| name.starts_with(CHUNK_PREFIX));
         // A name that ends with a slash stands for a folder, where a console made one.
         let objects = self.list(&self.below).await?;
         Ok(objects.into_iter().filter(|object| !is_chunk(object) && object.location != self.below).collect())
@@ -102,9 +102,9 @@ impl Bucket {
         let count = objects.len();
         let objects = objects.into_iter().filter_map(|meta| {
             let parts: Vec<String> = meta.location.prefix_match(&self.below)?.map(|part| part.as_ref().to_owned()).collect();
-            Some(Listed { name: parts.join("/"), meta })
+            Some(BucketObject { name: parts.join("/"), meta })
         });
-        let objects: Vec<Listed> = objects.filter(|object| is_within(&object.name, wanted.within)).collect();
+        let objects: Vec<BucketObject> = objects.filter(|object| is_within(&object.name, wanted.within)).collect();
         if objects.is_empty() {
             return Err(
                 Error::new(format!("{}: none of the {count} objects below it is {}", self.url, wanted.within)).hint("check the name")
@@ -123,7 +123,7 @@ impl Bucket {
             self.copy(round.iter().map(|&place| &objects[place]), to, wanted.most, &mut bytes, &mut said).await?;
             if !left_out.is_empty() {
                 let limits = load::Limits { unpacked: wanted.most, ..load::Limits::default() };
-                let is_damaged = |object: &Listed| object.is_gardeners() && !load::is_whole_snapshot(&object.path(to), &limits);
+                let is_damaged = |object: &BucketObject| object.is_gardeners() && !load::is_whole_snapshot(&object.path(to), &limits);
                 damaged.extend(round.iter().filter(|&&place| is_damaged(&objects[place])));
             }
             copied.extend(round);
@@ -141,15 +141,15 @@ impl Bucket {
     /// Copies objects into a folder: of those that cannot be opened only the beginning. `bytes` were copied before, and `most` may be.
     async fn copy(
         &self,
-        objects: impl Iterator<Item = &Listed>,
+        objects: impl Iterator<Item = &BucketObject>,
         to: &Path,
         most: u64,
         bytes: &mut u64,
         said: &mut Vec<String>,
     ) -> Result<()> {
         let looked_at = objects.map(|object| async move { Ok::<_, Error>((object, self.is_wanted_whole(object).await?)) });
-        let objects: Vec<(&Listed, bool)> = stream::iter(looked_at).buffered(COPIES_AT_ONCE).try_collect().await?;
-        let sizes = objects.iter().map(|(object, is_whole)| if *is_whole { object.meta.size } else { BEGINNING });
+        let objects: Vec<(&BucketObject, bool)> = stream::iter(looked_at).buffered(COPIES_AT_ONCE).try_collect().await?;
+        let sizes = objects.iter().map(|(object, is_whole)| if *is_whole { object.meta.size } else { PROBED_BYTES });
         // A server may say any number.
         *bytes = sizes.fold(*bytes, u64::saturating_add);
         let what = format!("holds {} objects, which together have", objects.len());
@@ -157,7 +157,7 @@ impl Bucket {
         let cut = objects.iter().filter(|(_, is_whole)| !is_whole).map(|(object, _)| object.name.as_str()).collect::<Vec<_>>();
         if let [first, more @ ..] = &cut[..] {
             let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-            said.push(format!("{}: {first}{more}: only the beginning was loaded, as it is of nothing that can be opened", self.url));
+            said.push(format!("{}: {first}{more}: only the beginning was loaded, as it is not in a format that ketcd reads", self.url));
         }
         let copies = objects.iter().map(|&(object, is_whole)| async move {
             if !is_whole {
@@ -170,12 +170,12 @@ impl Bucket {
     }
 
     /// Leaves out the snapshots of Gardener's that are excluded from restores.
-    async fn without_excluded(&self, objects: Vec<Listed>) -> (Vec<Listed>, Vec<String>) {
+    async fn without_excluded(&self, objects: Vec<BucketObject>) -> (Vec<BucketObject>, Vec<String>) {
         let asked = objects.into_iter().map(|object| async move {
             let is_excluded = if object.is_gardeners() { self.excludes(&object.meta.location).await } else { Ok(false) };
             (object, is_excluded)
         });
-        let answers: Vec<(Listed, std::result::Result<bool, String>)> = stream::iter(asked).buffered(COPIES_AT_ONCE).collect().await;
+        let answers: Vec<(BucketObject, std::result::Result<bool, String>)> = stream::iter(asked).buffered(COPIES_AT_ONCE).collect().await;
         let (mut kept, mut excluded, mut unknown) = (Vec::new(), Vec::new(), None);
         for (object, is_excluded) in answers {
             match is_excluded {
@@ -208,22 +208,22 @@ impl Bucket {
     }
 
     /// Finds out by its beginning whether an object can be opened, so that all of it is copied.
-    async fn is_wanted_whole(&self, object: &Listed) -> Result<bool> {
+    async fn is_wanted_whole(&self, object: &BucketObject) -> Result<bool> {
         let name = object.meta.location.filename().unwrap_or_default();
         // A member's database is one even where its beginning is damaged.
-        let is_known = object.meta.size <= BEGINNING || object.name.ends_with("snap/db");
+        let is_known = object.meta.size <= PROBED_BYTES || object.name.ends_with("snap/db");
         Ok(is_known || load::may_be_read(name, self.beginning(&object.meta.location).await?))
     }
 
     async fn beginning(&self, key: &Key) -> Result<bytes::Bytes> {
-        self.in_time(self.store.get_range(key, 0..BEGINNING)).await
+        self.in_time(self.store.get_range(key, 0..PROBED_BYTES)).await
     }
 
     fn refuse_more_than(&self, most: u64, what: &str, bytes: u64) -> Result<()> {
         if bytes <= most {
             return Ok(());
         }
-        Err(Error::new(format!("{} {what} {bytes} bytes, more than the {most} that are unpacked", self.url))
+        Err(Error::new(format!("{} {what} {bytes} bytes, more than the limit of {most}", self.url))
             .hint("allow more with --max-unpacked-size"))
     }
 
@@ -255,7 +255,7 @@ fn unwritten(to: &Path, error: &std::io::Error) -> Error {
 fn is_within(name: &str, within: &str) -> bool {
     let within = within.trim_end_matches('/');
     let is_below = name.strip_prefix(within).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    within.is_empty() || is_below || within.strip_prefix(name).is_some_and(|rest| rest.starts_with(WITHIN))
+    within.is_empty() || is_below || within.strip_prefix(name).is_some_and(|rest| rest.starts_with(ENTRY_SEPARATOR))
 }
 
 #[cfg(test)]
@@ -276,7 +276,7 @@ mod tests {
         for (name, content) in objects {
             store.put(&Key::parse(name).unwrap(), PutPayload::from(content.as_ref().to_owned())).await.unwrap();
         }
-        let (path, within) = path.split_once(WITHIN).unwrap_or((path, ""));
+        let (path, within) = path.split_once(ENTRY_SEPARATOR).unwrap_or((path, ""));
         let below = Key::parse(path.trim_end_matches('/')).unwrap();
         let bucket = Bucket { url: format!("s3://b/{path}"), store: Box::new(store), below, tags: None, limits: Limits::default() };
         let folder = tempfile::tempdir().unwrap();
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(fetched(&objects, "backup/night.db", 100).await.unwrap(), [row("", "night")]);
         assert_eq!(fetched(&objects, "", 100).await.unwrap().len(), 4);
         let error = fetched(&objects, "backup/", 12).await.unwrap_err();
-        assert!(error.contains("holds 3 objects, which together have 13 bytes, more than the 12 that are unpacked"), "{error}");
+        assert!(error.contains("holds 3 objects, which together have 13 bytes, more than the limit of 12"), "{error}");
         for path in ["none.db", "none/"] {
             let error = fetched(&objects, path, 100).await.unwrap_err();
             assert!(error.contains(&format!("s3://b/{path}")), "{error}");
@@ -407,15 +407,15 @@ mod tests {
         let bucket = bucket_of(Box::new(store), Limits::default());
         let object = |size: u64| {
             let meta = ObjectMeta { location: key.clone(), last_modified: Default::default(), size, e_tag: None, version: None };
-            Listed { meta, name: "a.db".to_owned() }
+            BucketObject { meta, name: "a.db".to_owned() }
         };
         let folder = tempfile::tempdir().unwrap();
-        let copy = async |objects: &[Listed]| {
+        let copy = async |objects: &[BucketObject]| {
             let (mut bytes, mut said) = (0, Vec::new());
             bucket.copy(objects.iter(), folder.path(), 1000, &mut bytes, &mut said).await.unwrap_err().to_string()
         };
         // The larger one would be looked at in its beginning only, and counted whole.
-        let db = Listed { name: "snap/db".to_owned(), ..object(u64::MAX) };
+        let db = BucketObject { name: "snap/db".to_owned(), ..object(u64::MAX) };
         let error = copy(&[db, object(20)]).await;
         assert!(error.contains("which together have 18446744073709551615 bytes, more than the 1000"), "{error}");
         let error = copy(&[object(10)]).await;

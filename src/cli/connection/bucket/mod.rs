@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::cli::connection::runtime;
 use crate::cli::input::global_flags::GlobalArgs;
-use crate::cli::input::source_names::WITHIN;
+use crate::cli::input::source_names::ENTRY_SEPARATOR;
 use crate::cli::outcome::Result;
 use crate::cli::output;
 
@@ -49,13 +49,13 @@ pub(in crate::cli) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>,
     let mut args = args.clone();
     let mut left = args.max_unpacked_size;
     for name in args.files.iter_mut().filter(|name| is_url(name)) {
-        let (url, within) = name.split_once(WITHIN).unwrap_or((name, ""));
+        let (url, within) = name.split_once(ENTRY_SEPARATOR).unwrap_or((name, ""));
         let copy = folder.path().join(url.replacen("://", "/", 1));
         let mut wanted = Wanted { within, most: left };
         let said = runtime::block_on(async { Bucket::open(url)?.fetch(&copy, &mut wanted).await })?;
         left = wanted.most;
         said.iter().for_each(|sentence| output::note(sentence));
-        *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{WITHIN}{within}", copy.display()) };
+        *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{ENTRY_SEPARATOR}{within}", copy.display()) };
     }
     Ok((Cow::Owned(args), Some(folder)))
 }

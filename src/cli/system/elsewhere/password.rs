@@ -13,5 +13,5 @@ pub(in crate::cli) fn ask() -> Result<Option<Password>> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(None);
     }
-    Err(Error::new("ketcd asks for no password on this system").hint("give it in ETCDCTL_PASSWORD"))
+    Err(Error::new("ketcd cannot ask for a password on this system").hint("give it in ETCDCTL_PASSWORD"))
 }

@@ -1,4 +1,4 @@
-//! What ends a command that goes on until it is told to stop.
+//! What ends a command that continues until it is told to stop.
 
 use crate::cli::outcome::Result;
 use crate::cli::system::interruption::{Interrupted, interrupts};

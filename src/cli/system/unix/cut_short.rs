@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 use ketcd_store::load::mapped_file_at;
 
 /// The handler that was set before, which is Rust's own: it reports stack overflows.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+static PREVIOUS_HANDLER: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Takes SIGBUS from now on.
 pub(in crate::cli) fn install() {
     // SAFETY: both structures are plain data that the calls fill or read; `handle` does nothing that a handler may not.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before) != 0 || BEFORE.set(before).is_err() {
+        if libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before) != 0 || PREVIOUS_HANDLER.set(before).is_err() {
             return;
         }
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -31,7 +31,7 @@ extern "C" fn handle(_signal: libc::c_int, info: *mut libc::siginfo_t, _context:
     // SAFETY: the kernel fills `info` for SIGBUS; sigaction, write and _exit may be called in a handler.
     unsafe {
         let Some(name) = mapped_file_at((*info).si_addr() as usize) else {
-            if let Some(before) = BEFORE.get() {
+            if let Some(before) = PREVIOUS_HANDLER.get() {
                 libc::sigaction(libc::SIGBUS, before, std::ptr::null_mut());
             }
             return;

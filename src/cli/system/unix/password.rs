@@ -30,10 +30,10 @@ pub(in crate::cli) fn ask() -> Result<Option<Password>> {
 /// Asks and reads one line, without its end; `None` where it was broken off.
 fn answer(mut terminal: &File) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     /// The longest line of a terminal.
-    const LONGEST: usize = 4096;
+    const MAX_LINE_BYTES: usize = 4096;
     let hidden = Hidden::new(terminal)?;
     terminal.write_all(b"Password: ")?;
-    let mut line = Zeroizing::new(vec![0; LONGEST]);
+    let mut line = Zeroizing::new(vec![0; MAX_LINE_BYTES]);
     let length = loop {
         match terminal.read(&mut line) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

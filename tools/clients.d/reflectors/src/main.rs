@@ -16,8 +16,8 @@ use kube::runtime::{WatchStreamExt, reflector, watcher};
 use kube::{Client, Config, Discovery};
 
 /// How long the reflectors may take, and how long they go on watching.
-const LIMIT: Duration = Duration::from_secs(120);
-const HOLD: Duration = Duration::from_secs(2);
+const REFLECTOR_TIMEOUT: Duration = Duration::from_secs(120);
+const HOLD_TIME: Duration = Duration::from_secs(2);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -46,13 +46,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let filled = async {
         join_all(stores.iter().map(|store| store.wait_until_ready())).await;
         let seconds = begun.elapsed().as_secs_f64();
-        tokio::time::sleep(HOLD).await;
+        tokio::time::sleep(HOLD_TIME).await;
         seconds
     };
     let seconds = tokio::select! {
         failed = try_join_all(failures) => return Err(failed.err().unwrap_or_default().into()),
         seconds = filled => seconds,
-        () = tokio::time::sleep(LIMIT) => return Err("stores are not filled in time".into()),
+        () = tokio::time::sleep(REFLECTOR_TIMEOUT) => return Err("stores are not filled in time".into()),
     };
     let mut objects = 0;
     for (resource, store) in resources.iter().zip(&stores) {

@@ -150,7 +150,7 @@ async fn keys_about(cluster: &Cluster, address: &Address) -> Result<KeyRange> {
         // Events about cluster-scoped objects are in whatever namespace their recorder chose.
         Address::Objects { kind, namespace: None, .. } if kind.namespaced => keys(cluster, None).await,
         Address::Objects { namespace, .. } => keys(cluster, Some(namespace.as_deref().unwrap_or(OF_CLUSTER))).await,
-        Address::Key(key) => Err(Error::invalid(format!("Events are about objects, and {key} is a key"))
+        Address::Key(key) => Err(Error::invalid(format!("Events are about objects, but {key} is a raw key"))
             .hint("write kind/namespace/name; ketcd ls lists raw keys")),
     }
 }

@@ -23,10 +23,10 @@ use events::{About, EventFilter};
 pub use node_pods::NodePods;
 
 /// How many of the last changes are read.
-const CHANGES: usize = 10;
+const MAX_CHANGES_SHOWN: usize = 10;
 
 /// Up to this many objects, each change is dated as closely as a long history allows.
-const CLOSELY: usize = 8;
+const MAX_CLOSELY_DATED_OBJECTS: usize = 8;
 
 /// Everything that a page shows.
 pub struct Description {
@@ -70,7 +70,7 @@ impl Cluster {
     /// Returns what there is to say about objects that were read at a revision, one after the other.
     pub fn descriptions(&self, objects: Vec<StoredObject>, at: At) -> BoxStream<'_, Result<Description>> {
         try_stream! {
-            let closely = objects.len() <= CLOSELY;
+            let closely = objects.len() <= MAX_CLOSELY_DATED_OBJECTS;
             let mut pods = self.node_pods(&objects, at).await?;
             for object in objects {
                 let name = object.object["metadata"]["name"].as_str().filter(|_| object.is_node());
@@ -99,7 +99,7 @@ impl Cluster {
         };
         let decoder = self.decoder.clone().without_managed_fields();
         let events = found.iter().filter_map(|held| held.object(&decoder)).collect();
-        let last = last_changes(self, &subject.entry, CHANGES, closely).await?;
+        let last = last_changes(self, &subject.entry, MAX_CHANGES_SHOWN, closely).await?;
         Ok(Description {
             name: named(&subject),
             revision: subject.entry.mod_revision.0,

@@ -12,8 +12,8 @@ use crate::related::owners::StoredObject;
 use ketcd_kube::{Body, FieldSet, Kinds, Quantity};
 use ketcd_store::{At, KeyRange, Want};
 
-/// Up to so many nodes, values are searched for their names before they are decoded.
-const FEW: usize = 16;
+/// Up to this many nodes, values are searched for their names before they are decoded.
+const MAX_SEARCHED_NODES: usize = 16;
 
 /// The pods that run on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Cluster {
             return Ok(HashMap::new());
         }
         // With most nodes, nearly every pod names one.
-        let named = (counts.len() <= FEW).then(|| AhoCorasick::new(counts.keys())).transpose();
+        let named = (counts.len() <= MAX_SEARCHED_NODES).then(|| AhoCorasick::new(counts.keys())).transpose();
         let named = named.map_err(|error| Error::invalid(error.to_string()))?;
         let kinds = Kinds::builtin();
         let pods = kinds.find("pods").map_err(Error::from)?;

@@ -10,7 +10,7 @@ use ketcd_kube::{Body, Decoder, Kinds, RegistryKey, find_prefixes};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Source, Want};
 
 use super::incomparable::Incomparable;
-use crate::cluster::DEFINITIONS;
+use crate::cluster::CRD_PATH;
 use crate::error::Result;
 use crate::kinds::KeySubject;
 
@@ -230,7 +230,7 @@ fn differing(key: &[u8], subject: KeySubject, versions: Vec<Option<KeyVersion>>)
 
 /// Adds the custom kind that an entry defines, if it defines one.
 fn define(kinds: &mut Kinds, entry: &KeyValue) {
-    let part = format!("/{DEFINITIONS}/");
+    let part = format!("/{CRD_PATH}/");
     if memchr::memmem::find(&entry.key, part.as_bytes()).is_some()
         && let Body::Object(definition) = Decoder::new().decode(&entry.key, &entry.value, entry.mod_revision.0).body
     {

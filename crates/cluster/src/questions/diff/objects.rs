@@ -23,7 +23,7 @@ pub struct Diff {
     pub absent: Vec<NotFound>,
 }
 
-/// A difference with what its key stands for.
+/// A difference, with what its key names.
 pub struct NamedDifference {
     /// The object.
     pub subject: KeySubject,
@@ -32,7 +32,7 @@ pub struct NamedDifference {
 }
 
 impl NamedDifference {
-    /// Returns the object's name, or the whole key where it is no object's.
+    /// Returns the object's name, or the whole key if it is not an object's.
     pub fn name(&self) -> Cow<'_, str> {
         match self.subject.name.as_str() {
             "" => String::from_utf8_lossy(&self.difference.key),
@@ -41,7 +41,7 @@ impl NamedDifference {
     }
 }
 
-/// Compares two states of what the words name and the selection takes in either state; without words, of the namespace looked at, or of all.
+/// Compares two states of what the words name and the selection takes in either state; without words, everything in the namespace looked at, or in all.
 ///
 /// # Errors
 /// A word that names no kind, a source that cannot be read, or a namespace that neither state has.

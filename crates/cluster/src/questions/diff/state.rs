@@ -44,7 +44,7 @@ impl<'c> ComparedState<'c> {
         }))
     }
 
-    /// Returns its revision, and the moment that it stands for.
+    /// Returns its revision, and the time of that revision.
     ///
     /// # Errors
     /// The source cannot be read.

@@ -20,7 +20,7 @@ pub struct Explainer<'c> {
 }
 
 impl Cluster {
-    /// Returns what explains the decisions of a scheduler: of the release found in the data, unless the options say more.
+    /// Returns the explainer of a scheduler's decisions: of the release found in the data, unless the options name another.
     ///
     /// # Errors
     /// The source cannot be read, or the options would be refused by that scheduler.

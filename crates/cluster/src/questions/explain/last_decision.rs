@@ -69,7 +69,7 @@ impl Decisions<'_> {
         Decided { mode: mode(replay, &explanation), explanation }
     }
 
-    /// Returns what is said of each of the pods that could not be read.
+    /// Returns one message for each pod that could not be read.
     pub fn unreadable_pods(&self, pods: &Pods) -> Vec<String> {
         let unread = self.replay.state().unreadable_pods().filter(|pod| pods.wants(&pod.key.namespace, &pod.key.name));
         unread.map(ToString::to_string).collect()

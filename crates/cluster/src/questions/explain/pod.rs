@@ -17,7 +17,7 @@ use crate::not_found::{Looked, NotFound};
 use crate::triage::volumes_held;
 
 /// Revisions beyond which a history is not walked as a whole for one answer.
-const LONG: i64 = 100_000;
+const MAX_WALKED_REVISIONS: i64 = 100_000;
 
 /// A pod explained: its last attempt or, where something was written since that refused it, the one to come.
 pub struct Explained {
@@ -114,14 +114,17 @@ impl Explainer<'_> {
             feed.walk_between(&mut replay, (begun, known), each).await?;
         } else {
             // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
-            let begun = if shown.0 - oldest.0 <= LONG { *oldest } else { begun };
+            let begun = if shown.0 - oldest.0 <= MAX_WALKED_REVISIONS { *oldest } else { begun };
             feed.seed(&mut replay, *oldest, begun).await?;
             feed.walk(&mut replay, begun.after(), known, each).await?;
         }
         let mut explanation: Explanation =
             found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
         cluster.mark_hidden(&mut explanation);
-        let is_walked = is_refused(&explanation.attempt) && !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
+        let is_walked = is_refused(&explanation.attempt)
+            && !is_entered_midway
+            && until.0 - shown.0 <= MAX_WALKED_REVISIONS
+            && !cluster.is_long().await?;
         if is_walked {
             feed.walk(&mut replay, known.after(), *until, |replay, attempt| {
                 replay.skip(&attempt);

@@ -24,7 +24,7 @@ pub struct Pods {
 }
 
 /// The kinds that own pods, themselves or through others, and may be named without a name; Nodes own mirror pods alone.
-const OWNERS: [&str; 7] = ["CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
+const POD_OWNER_KINDS: [&str; 7] = ["CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 impl Pods {
     /// Whether some are addressed together: by their kind alone, by a workload, or by selectors.
@@ -54,7 +54,7 @@ impl Pods {
     /// Reads the addresses, as far as the cluster's selectors select them.
     ///
     /// # Errors
-    /// One of them is no address, or names neither pods nor what owns some, or the source cannot be read.
+    /// One of them is not an address, or names neither pods nor an owner of pods, or the source cannot be read.
     pub async fn read(cluster: &Cluster, words: &[String]) -> Result<Self> {
         let mut found = Self::default();
         let is_selected = !cluster.options.selection.takes_all();
@@ -135,7 +135,7 @@ fn is_pod(kind: &Kind) -> bool {
 
 /// Whether objects of a kind may own pods: workloads do, and a custom kind may.
 fn owns_pods(kind: &Kind) -> bool {
-    kind.is_custom() || OWNERS.contains(&&*kind.kind)
+    kind.is_custom() || POD_OWNER_KINDS.contains(&&*kind.kind)
 }
 
 /// That what an address names owns no pods.

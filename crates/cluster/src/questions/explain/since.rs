@@ -12,14 +12,14 @@ use crate::rights::refused::unless_denied;
 
 /// Where the scheduler writes the node for a volume to be made, and the controller who is to make it (k8s.io/component-helpers storage/volume).
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-const PROVISIONER: [&str; 2] = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
+const PROVISIONER_ANNOTATIONS: [&str; 2] = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
 
 /// What was written about a waiting pod after its last refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinceRefusal {
     /// What the pod waits for before it can be bound, as its claims say.
     pub awaited: Vec<Awaited>,
-    /// The node the pod is nominated to: one that was made room on or, since 1.35, on which it is about to be bound; `None` where there is none.
+    /// The node the pod is nominated to: one that was made room on or, since 1.35, on which it is about to be bound; `None` if there is none.
     pub nominated_node: Option<String>,
     /// The revision of the refusal.
     pub refused_revision: i64,
@@ -30,7 +30,7 @@ pub struct SinceRefusal {
 /// Somebody who has to act before a pod can be bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// The claim, of a volume or of devices.
+    /// The claim to a volume or to devices.
     pub claim: String,
     /// The node for which it is; `None` where the claim names none.
     pub node: Option<String>,
@@ -47,7 +47,7 @@ pub(super) async fn since_refusal(
     (namespace, name): (&str, &str),
     (refused, shown, until): (Revision, Revision, Revision),
 ) -> Result<Option<SinceRefusal>> {
-    let reader = Reader { cluster, namespace, until };
+    let reader = SinceReader { cluster, namespace, until };
     let Some((pod, entry)) = reader.object("pods", name).await? else { return Ok(None) };
     if pod["spec"]["nodeName"].is_string() || pod["metadata"]["deletionTimestamp"].is_string() {
         return Ok(None);
@@ -72,13 +72,13 @@ pub(super) async fn since_refusal(
     Ok((since.written_revision > shown.0).then_some(since))
 }
 
-struct Reader<'s> {
+struct SinceReader<'s> {
     cluster: &'s Cluster,
     namespace: &'s str,
     until: Revision,
 }
 
-impl Reader<'_> {
+impl SinceReader<'_> {
     /// An object of the pod's namespace; `None` where it is not there, cannot be decoded or may not be read.
     async fn object(&self, resource: &str, name: &str) -> Result<Option<(Object, KeyValue)>> {
         let key = KeyRange::key(format!("{}/{resource}/{}/{name}", self.cluster.prefix().await?, self.namespace));
@@ -108,7 +108,7 @@ fn device_claims(pod: &Value) -> Vec<String> {
 fn awaited_volume(claim: String, object: &Value) -> Option<Awaited> {
     let annotation = |name: &str| object["metadata"]["annotations"][name].as_str().map(str::to_owned);
     let node = annotation(SELECTED_NODE).filter(|_| object["spec"]["volumeName"].is_null())?;
-    Some(Awaited { claim, node: Some(node), waits_for: PROVISIONER.iter().find_map(|name| annotation(name)) })
+    Some(Awaited { claim, node: Some(node), waits_for: PROVISIONER_ANNOTATIONS.iter().find_map(|name| annotation(name)) })
 }
 
 /// Devices that were allocated and whose driver has to prepare them before the pod is bound.

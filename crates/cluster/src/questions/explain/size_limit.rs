@@ -8,7 +8,7 @@ use crate::read::Keys;
 
 /// Evaluating a decision takes the state of the whole cluster, some 2 KB of heap for each pod; of more pods than this it is done for pods that are
 /// named one by one.
-const PODS: u64 = 20_000;
+const MAX_UNASKED_PODS: u64 = 20_000;
 
 impl Cluster {
     /// Returns whether decisions about these keys can be evaluated: a cluster with a long history and many pods is too large, unless single objects
@@ -23,6 +23,6 @@ impl Cluster {
             return Ok(true);
         }
         let pods = KeyRange::prefix(format!("{prefix}/pods/"));
-        Ok(self.source.count(pods, At::Revision(self.revision().await?)).await? <= PODS)
+        Ok(self.source.count(pods, At::Revision(self.revision().await?)).await? <= MAX_UNASKED_PODS)
     }
 }

@@ -10,7 +10,7 @@ use ketcd_restore::{ObjectId, Switches, has_status_subresource};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, DEFINITIONS};
+use crate::cluster::{CRD_PATH, Cluster};
 use crate::error::{Error, Nothing, Result};
 use crate::not_found::{Looked, NotFound};
 use crate::read::decoder_of;
@@ -254,7 +254,7 @@ impl Gathering<'_> {
     /// The definition of a custom kind, named as `plural.group`.
     pub(super) async fn definition(&mut self, resource: &str) -> Result<Option<&Value>> {
         if !self.definitions.contains_key(resource) {
-            let key = KeyRange::key(format!("{}/{DEFINITIONS}/{resource}", self.cluster.prefix().await?));
+            let key = KeyRange::key(format!("{}/{CRD_PATH}/{resource}", self.cluster.prefix().await?));
             let read = match self.cluster.range_or_miss(key, self.at, Want::Values).await? {
                 Some(mut listing) => listing.entries.try_next().await?,
                 None => None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ketcd_kube::api::Versions;
-use ketcd_kube::{MASK, Object, Release};
+use ketcd_kube::{Object, Release, VALUE_MASK};
 use ketcd_restore::cautions::{self, Caution};
 use ketcd_restore::{ObjectId, Switches, order, strip};
 use serde_json::Value;
@@ -77,5 +77,7 @@ fn prefer(object: &mut Value, id: &ObjectId, versions: &Versions) -> Result<(), 
 
 /// Whether a value that is masked is still in the manifest.
 fn is_masked(object: &Object, manifest: &Value) -> bool {
-    object.masked_places().any(|place| place.resolve(manifest).is_ok_and(|value| value.as_str().is_some_and(|text| text.contains(MASK))))
+    object
+        .masked_places()
+        .any(|place| place.resolve(manifest).is_ok_and(|value| value.as_str().is_some_and(|text| text.contains(VALUE_MASK))))
 }

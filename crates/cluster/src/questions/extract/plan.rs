@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    /// What applying manifests to it would change, and what stands in the way.
+    /// What applying manifests to it would change, and what would prevent it.
     pub fn plan(&self, manifests: &[Value]) -> Plan {
         let mut plan = Plan {
             target: self.name.clone(),
@@ -111,7 +111,7 @@ pub struct Plan {
     pub changes: Vec<NamedDifference>,
     /// How many objects it would leave as they are.
     pub unchanged: usize,
-    /// What stands in the way, with the objects that it is about; what is refused first.
+    /// What would prevent it, with the objects concerned; refusals first.
     pub obstacles: Vec<(ApplyObstacle, Vec<ObjectId>)>,
     /// What could not be read or compared.
     pub notes: Vec<String>,

@@ -11,7 +11,7 @@ use super::gathering::{Gathering, With};
 use crate::error::Result;
 use crate::related::owners::{self, StoredObject};
 
-const RBAC: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Gathering<'_> {
     /// Adds what `with` says, and what that refers to in turn.
@@ -100,7 +100,7 @@ impl Gathering<'_> {
 
     async fn bindings(&self, plural: &str, namespaces: &[Option<&str>]) -> Result<Vec<StoredObject>> {
         let kinds = self.cluster.kinds().await?;
-        let Ok(kind) = kinds.find(&format!("{plural}.{RBAC}")) else { return Ok(Vec::new()) };
+        let Ok(kind) = kinds.find(&format!("{plural}.{RBAC_GROUP}")) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for namespace in namespaces {
             let range = KeyRange::prefix(kind.key_prefix(self.cluster.prefix().await?, *namespace));

@@ -12,7 +12,7 @@ use ketcd_store::{KeyRange, Want};
 use serde_json::Value;
 
 use super::plan::{Served, Target};
-use crate::cluster::{Cluster, DEFINITIONS};
+use crate::cluster::{CRD_PATH, Cluster};
 use crate::error::Result;
 use crate::read::{decoder, decoder_of};
 
@@ -23,7 +23,7 @@ impl Cluster {
     /// The source cannot be read.
     pub async fn target(&self, name: &str, manifests: &[Value]) -> Result<Target> {
         let definitions = definitions(self).await?;
-        let reading = Reading { cluster: self, versions: Versions::new(self.release(), &definitions) };
+        let reading = TargetReading { cluster: self, versions: Versions::new(self.release(), &definitions) };
         let wanted: BTreeMap<ObjectId, &str> =
             manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
         let (mut objects, mut notes) = (BTreeMap::new(), Vec::new());
@@ -37,7 +37,7 @@ impl Cluster {
         }
         self.note_missed().await?;
         if self.finish() {
-            notes.push(format!("{name} is damaged: objects that cannot be read count as not there"));
+            notes.push(format!("{name} is damaged: objects that cannot be read count as missing"));
         }
         let kinds = self.kinds().await?.clone();
         Ok(Target { name: name.to_owned(), objects, served: Served::ByRelease(reading.versions), kinds, notes })
@@ -48,7 +48,7 @@ impl Cluster {
 async fn definitions(cluster: &Cluster) -> Result<Vec<Value>> {
     let entries = match cluster.definitions(cluster.at).await {
         Err(error) if error.refusal().is_some() => {
-            cluster.miss(&KeyRange::prefix(format!("{}/{DEFINITIONS}/", cluster.prefix().await?)));
+            cluster.miss(&KeyRange::prefix(format!("{}/{CRD_PATH}/", cluster.prefix().await?)));
             return Ok(Vec::new());
         }
         found => found?,
@@ -62,12 +62,12 @@ async fn definitions(cluster: &Cluster) -> Result<Vec<Value>> {
     Ok(found)
 }
 
-struct Reading<'a> {
+struct TargetReading<'a> {
     cluster: &'a Cluster,
     versions: Versions,
 }
 
-impl Reading<'_> {
+impl TargetReading<'_> {
     /// Reads all objects of a kind, in a namespace or in all.
     async fn list(&self, group: &str, kind: &str, namespace: Option<&str>, objects: &mut BTreeMap<ObjectId, Object>) -> Result<()> {
         let Some(kind) = self.kind(group, kind).await? else { return Ok(()) };

@@ -82,7 +82,7 @@ fn last_line(error: &regex::Error) -> String {
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-/// Texts of which every match of an expression begins or ends with one, the longer ones; none where there are none.
+/// Texts of which every match of an expression begins or ends with one, the longer ones; none if there are none.
 fn texts(expression: &str, ignores_case: bool) -> Vec<String> {
     let Ok(parsed) = ParserBuilder::new().case_insensitive(ignores_case).build().parse(expression) else { return Vec::new() };
     let of = |kind: ExtractKind| {

@@ -16,10 +16,10 @@ use crate::error::Result;
 use crate::read::{Keys, Read, events};
 use sightings::{Sighting, SightingReader, Survey};
 
-pub use sightings::{ROWS, RowSelection, Unlisted};
+pub use sightings::{MAX_OBJECT_ROWS, RowSelection, Unlisted};
 
 /// How many changes are read at once, if that many are at hand.
-const CHUNK: usize = 16_384;
+const CHUNK_CHANGES: usize = 16_384;
 
 impl Cluster {
     /// Chooses the objects that have a story; `None` where there are so few that all get a row.
@@ -32,7 +32,7 @@ impl Cluster {
         }
         let mut survey = Survey::default();
         let fields = Survey::fields();
-        let mut chunks = pin!(events(self, keys.clone(), Until::Revision(self.revision().await?)).ready_chunks(CHUNK));
+        let mut chunks = pin!(events(self, keys.clone(), Until::Revision(self.revision().await?)).ready_chunks(CHUNK_CHANGES));
         while let Some(chunk) = chunks.next().await {
             let mut events = Vec::with_capacity(chunk.len());
             for read in chunk {
@@ -60,12 +60,12 @@ impl Cluster {
         let newest = self.revision().await?;
         let mut most = (newest.0 - self.source.span().await?.oldest.0) as u64;
         for range in keys.apart() {
-            if most > ROWS as u64 {
+            if most > MAX_OBJECT_ROWS as u64 {
                 break;
             }
             most += self.source.count(range, At::Revision(newest)).await?;
         }
-        Ok(most <= ROWS as u64)
+        Ok(most <= MAX_OBJECT_ROWS as u64)
     }
 }
 

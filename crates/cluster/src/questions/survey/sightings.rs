@@ -9,16 +9,16 @@ use ketcd_history::state::{State, Tone, state_of};
 use ketcd_kube::FieldSet;
 
 /// With more objects than this, not every object gets a row.
-pub const ROWS: usize = 5_000;
+pub const MAX_OBJECT_ROWS: usize = 5_000;
 
 /// What one change shows. It is found without what was found before, so that another core can do it.
 pub(super) struct Sighting {
     /// The key's hash.
     key: u64,
-    what: What,
+    what: SightedKind,
 }
 
-enum What {
+enum SightedKind {
     Object(Box<Seen>),
     Gone,
     Event { about: u64, is_warning: bool },
@@ -100,11 +100,11 @@ impl SightingReader {
     pub(super) fn sighting(&self, key: &[u8], is_created: bool, object: Option<&Value>) -> Sighting {
         let hash = |text: &Value| self.hasher.hash_one(text.as_str().unwrap_or_default());
         let key = self.hasher.hash_one(key);
-        let Some(object) = object else { return Sighting { key, what: What::Gone } };
+        let Some(object) = object else { return Sighting { key, what: SightedKind::Gone } };
         if object["kind"] == "Event" {
             let about = &object["involvedObject"];
             let about = if about["kind"] == "Node" { self.node(&about["name"]) } else { hash(&about["uid"]) };
-            return Sighting { key, what: What::Event { about, is_warning: object["type"] == "Warning" } };
+            return Sighting { key, what: SightedKind::Event { about, is_warning: object["type"] == "Warning" } };
         }
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -121,7 +121,7 @@ impl SightingReader {
             namespace: text(&metadata["namespace"]),
             state: state_of(object),
         };
-        Sighting { key, what: What::Object(Box::new(seen)) }
+        Sighting { key, what: SightedKind::Object(Box::new(seen)) }
     }
 
     /// Kubelets name a node in their Events where its uid belongs.
@@ -153,9 +153,9 @@ impl SightingReader {
 impl Survey {
     /// The fields that are looked at.
     pub(super) fn fields() -> FieldSet {
-        const METADATA: [&str; 6] = ["uid", "namespace", "name", "generation", "deletionTimestamp", "ownerReferences"];
-        const SPEC: [&str; 5] = ["nodeName", "replicas", "suspend", "unschedulable", "taints"];
-        const STATUS: [&str; 17] = [
+        const METADATA_FIELDS: [&str; 6] = ["uid", "namespace", "name", "generation", "deletionTimestamp", "ownerReferences"];
+        const SPEC_FIELDS: [&str; 5] = ["nodeName", "replicas", "suspend", "unschedulable", "taints"];
+        const STATUS_FIELDS: [&str; 17] = [
             "phase",
             "reason",
             "active",
@@ -175,7 +175,8 @@ impl Survey {
             "replicas",
         ];
         let below = |above: &'static str, names: &'static [&'static str]| names.iter().map(move |name| format!("{above}.{name}"));
-        let paths: Vec<String> = below("metadata", &METADATA).chain(below("spec", &SPEC)).chain(below("status", &STATUS)).collect();
+        let paths: Vec<String> =
+            below("metadata", &METADATA_FIELDS).chain(below("spec", &SPEC_FIELDS)).chain(below("status", &STATUS_FIELDS)).collect();
         let of_events = ["kind", "type", "involvedObject.kind", "involvedObject.name", "involvedObject.uid"];
         FieldSet::of(paths.iter().map(String::as_str).chain(of_events))
     }
@@ -188,18 +189,18 @@ impl Survey {
     /// Adds what the next change shows.
     pub(super) fn note(&mut self, sighting: Sighting) {
         match sighting.what {
-            What::Event { about, is_warning } => {
+            SightedKind::Event { about, is_warning } => {
                 self.events.push((sighting.key, about));
                 if is_warning {
                     *self.warnings.entry(about).or_default() += 1;
                 }
             }
-            What::Gone => {
+            SightedKind::Gone => {
                 if let Some(object) = self.objects.get_mut(&sighting.key) {
                     object.is_gone = true;
                 }
             }
-            What::Object(seen) => self.note_object(sighting.key, *seen),
+            SightedKind::Object(seen) => self.note_object(sighting.key, *seen),
         }
     }
 
@@ -251,14 +252,14 @@ impl Survey {
 
     /// Chooses the objects that get rows; `None` where all of them do.
     pub(super) fn select(self) -> Option<RowSelection> {
-        if self.objects.len() <= ROWS {
+        if self.objects.len() <= MAX_OBJECT_ROWS {
             return None;
         }
         let story = |(&key, object): (&u64, &Surveyed)| ((self.weight(object), object.changes, object.place), key);
         let mut storied: Vec<((u32, u32, u32), u64)> = self.objects.iter().map(story).filter(|((weight, ..), _)| *weight > 0).collect();
         storied.sort_unstable_by(|a, b| b.cmp(a));
-        let mut wanted: HashSet<u64> = storied.iter().take(ROWS).map(|(_, key)| *key).collect();
-        let without_room = storied.len().saturating_sub(ROWS);
+        let mut wanted: HashSet<u64> = storied.iter().take(MAX_OBJECT_ROWS).map(|(_, key)| *key).collect();
+        let without_room = storied.len().saturating_sub(MAX_OBJECT_ROWS);
         self.add_owners(&mut wanted);
         let mut counts: BTreeMap<(&str, &str), HashMap<Option<u32>, usize>> = BTreeMap::new();
         for object in self.objects.iter().filter(|(key, _)| !wanted.contains(key)).map(|(_, object)| object) {

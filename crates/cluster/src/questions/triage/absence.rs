@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::rights::refused::unless_denied;
 
 /// How many keys are examined.
-const KEYS: usize = 2_000;
+const MAX_KEYS_EXAMINED: usize = 2_000;
 /// How many of the findings are named.
-const NAMED: usize = 3;
+const MAX_FINDINGS_NAMED: usize = 3;
 /// Kinds that rules look at by themselves, without a node, a pod or a workload.
 const BY_RULES: [&str; 2] = ["cronjobs", "horizontalpodautoscalers"];
 
@@ -115,11 +115,11 @@ pub(super) async fn absence(cluster: &Cluster, at: At, values_read: usize, count
     if found.iter().all(|kind| kind == "events") && is_rest_empty(cluster, at, &below).await? {
         return Ok(Some(Absence::OnlyEvents { prefix: prefix.to_owned() }));
     }
-    Ok(Some(Absence::OtherKinds { prefix: prefix.to_owned(), kinds: found.into_iter().take(NAMED).collect() }))
+    Ok(Some(Absence::OtherKinds { prefix: prefix.to_owned(), kinds: found.into_iter().take(MAX_FINDINGS_NAMED).collect() }))
 }
 
 impl Cluster {
-    /// Returns why there is no cluster, where there is none.
+    /// Returns why there is no cluster, if there is none.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -174,7 +174,7 @@ async fn elsewhere(cluster: &Cluster, at: At, prefix: &str) -> Result<Option<Abs
 
 /// The first keys of a range; `None` where they may not be read.
 async fn keys(cluster: &Cluster, at: At, range: KeyRange) -> Result<Option<Vec<Vec<u8>>>> {
-    let found = unless_denied(cluster.source.first(range, at, Want::Keys, KEYS).await)?;
+    let found = unless_denied(cluster.source.first(range, at, Want::Keys, MAX_KEYS_EXAMINED).await)?;
     Ok(found.map(|entries| entries.into_iter().map(|entry| entry.key.to_vec()).collect()))
 }
 
@@ -185,5 +185,5 @@ fn begins(keys: &[Vec<u8>]) -> Vec<String> {
         String::from_utf8_lossy(&key[..end]).into_owned()
     };
     let begins: BTreeSet<String> = keys.iter().map(begin).collect();
-    begins.into_iter().take(NAMED).collect()
+    begins.into_iter().take(MAX_FINDINGS_NAMED).collect()
 }

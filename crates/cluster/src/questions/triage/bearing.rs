@@ -11,10 +11,10 @@ use ketcd_history::diff::{FieldChange, Segment};
 use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_history::{AttributedChange, Intervention, intervention};
 
-use super::reads::Reader;
+use super::reads::ConfigReader;
 
 /// Creation times are whole seconds, cut off.
-const SECOND: SignedDuration = SignedDuration::from_secs(1);
+const CREATION_TIME_PRECISION: SignedDuration = SignedDuration::from_secs(1);
 
 /// How a change concerns a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ impl Relation {
 
 /// A pod that has the trouble.
 pub(super) struct Afflicted {
-    /// Its spec; of a workload that of its pods.
+    /// Its spec; for a workload, the spec of its pods.
     pub spec: Value,
     /// When it was made; `None` for a workload, which changes.
     pub created: Option<Timestamp>,
@@ -125,7 +125,7 @@ impl Effect<'_> {
         // An image is pulled with the Secret that the pod names for it, whatever its containers read.
         let is_of_containers = starts_containers(of) && (of != TroubleKind::ImageNotPulled || kind == "Secret");
         let takes = |key: Option<&str>| {
-            let reader = |one: &Afflicted| Reader::of(&one.spec, &self.trouble.about).takes(kind, name, key);
+            let reader = |one: &Afflicted| ConfigReader::of(&one.spec, &self.trouble.about).takes(kind, name, key);
             self.afflicted.is_empty() || self.afflicted.iter().any(reader)
         };
         let is_of_new = || self.afflicted.iter().any(|one| one.created.is_some_and(|made| is_before(made, change)));
@@ -145,7 +145,7 @@ impl Effect<'_> {
 fn is_before(time: Timestamp, change: &AttributedChange) -> bool {
     let Some(dated) = change.dated else { return false };
     let error = SignedDuration::try_from_secs_f64(dated.error).unwrap_or_default();
-    dated.time.checked_sub(error + SECOND).is_ok_and(|earliest| time < earliest)
+    dated.time.checked_sub(error + CREATION_TIME_PRECISION).is_ok_and(|earliest| time < earliest)
 }
 
 /// The key of data that a field is or lies in: `Some(None)` where it is all data.

@@ -22,12 +22,12 @@ use crate::related::owners::owners;
 use crate::rights::refused::unless_denied;
 
 /// How many findings are explained, and how many objects of each are read.
-const FINDINGS: usize = 40;
-const OBJECTS: usize = 3;
+const MAX_FINDINGS_EXPLAINED: usize = 40;
+const MAX_OBJECTS_PER_FINDING: usize = 3;
 /// How many changes explain one finding at most.
-const MOST: usize = 4;
+const MAX_CHANGES_PER_FINDING: usize = 4;
 /// Kubernetes writes down when something turned in whole seconds, cut off.
-const SECOND: SignedDuration = SignedDuration::from_secs(1);
+const CONDITION_TIME_PRECISION: SignedDuration = SignedDuration::from_secs(1);
 
 /// A change that explains a finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub(super) async fn causes(cluster: &Cluster, findings: &[Finding], changes: &[A
         changes.iter().map(|change| change.change.object().map(|object| named(&Subject::of(object)))).collect();
     let mut causes = Vec::new();
     for (place, finding) in findings.iter().enumerate() {
-        let is_explained = place < FINDINGS && !changes.is_empty();
+        let is_explained = place < MAX_FINDINGS_EXPLAINED && !changes.is_empty();
         causes.push(if is_explained {
             Dependencies::of(cluster, finding).await?.causes(finding.since(), changes, &changed)
         } else {
@@ -91,7 +91,7 @@ impl<'f> Dependencies<'f> {
             }
             _ => {}
         }
-        for subject in finding.subjects.iter().take(OBJECTS) {
+        for subject in finding.subjects.iter().take(MAX_OBJECTS_PER_FINDING) {
             if let Some(object) = read(cluster, &named(subject)).await? {
                 if finding.trouble.kind == TroubleKind::ApiUnavailable {
                     found.call(&object["spec"]["service"]);
@@ -130,7 +130,7 @@ impl<'f> Dependencies<'f> {
         }
         let claims: Vec<Named> =
             self.named.iter().filter(|(_, relation)| **relation == Relation::Claim).map(|(name, _)| name.clone()).collect();
-        for claim in claims.iter().take(OBJECTS) {
+        for claim in claims.iter().take(MAX_OBJECTS_PER_FINDING) {
             read(cluster, claim).await?.iter().for_each(|claim| self.refer(claim));
         }
         Ok(())
@@ -171,7 +171,7 @@ impl<'f> Dependencies<'f> {
                 found.push(Cause { change: place, relation, before });
             }
         }
-        found.truncate(MOST);
+        found.truncate(MAX_CHANGES_PER_FINDING);
         found.reverse();
         found
     }
@@ -204,7 +204,7 @@ fn before(since: Option<Timestamp>, change: &AttributedChange) -> Option<Option<
     let Some(since) = since else { return Some(None) };
     let dated = change.dated?;
     let earliest = SignedDuration::try_from_secs_f64(dated.error).ok().and_then(|error| dated.time.checked_sub(error).ok())?;
-    let is_before = earliest.duration_since(since) < SECOND;
+    let is_before = earliest.duration_since(since) < CONDITION_TIME_PRECISION;
     is_before.then(|| Some(since.duration_since(dated.time).max(SignedDuration::ZERO)))
 }
 

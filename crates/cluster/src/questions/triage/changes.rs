@@ -20,14 +20,14 @@ use crate::notice::Notice;
 use crate::read::{Depth, Followed, History, Keys, Read, events_from, knows_before, pairs, walk_back};
 
 /// How long before.
-pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
+pub(super) const CHANGES_LEAD_TIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// How many findings' beginnings are looked before.
-const ONSETS: usize = 6;
+const MAX_ONSETS: usize = 6;
 
 /// How many changed objects are read from a live etcd with a long history, and how many versions of each.
-const OBJECTS: usize = 300;
-const VERSIONS: usize = 50;
+const MAX_OBJECTS_READ: usize = 300;
+const MAX_VERSIONS_PER_OBJECT: usize = 50;
 
 /// The changes before something broke, and before now.
 #[derive(Debug, Default)]
@@ -50,15 +50,15 @@ pub struct ChangeWindow {
     revisions: (Revision, Revision),
 }
 
-/// Reads what somebody changed in the quarter of an hour before each of `onsets` and before `now`, the moment of revision `at`. Of a live etcd with a
-/// long history it is the first onset alone.
+/// Reads what somebody changed in the quarter of an hour before each of `onsets` and before `now`, the moment of revision `at`. On a live etcd with a
+/// long history, only the first onset counts.
 ///
 /// # Errors
 /// The source cannot be read.
 pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, onsets: &[Timestamp]) -> Result<Changed> {
     let Some(now) = now.filter(|_| !cluster.source.is_one_moment()) else { return Ok(Changed::default()) };
     let is_costly = cluster.source.is_shared() && cluster.is_long().await?;
-    let onsets = &onsets[..onsets.len().min(if is_costly { 1 } else { ONSETS })];
+    let onsets = &onsets[..onsets.len().min(if is_costly { 1 } else { MAX_ONSETS })];
     let mut found = Changed::default();
     for (from, to) in spans(cluster, onsets, now)? {
         found.windows.extend(window(cluster, from, to, (to == now).then_some(at)).await?);
@@ -92,7 +92,7 @@ fn spans(cluster: &Cluster, onsets: &[Timestamp], now: Timestamp) -> Result<Vec<
     if let Some(since) = cluster.since {
         return Ok(vec![(since.time.ok_or(Error::Undated)?, now)]);
     }
-    let before = |to: Timestamp| Some((to.checked_sub(BEFORE).ok()?, to));
+    let before = |to: Timestamp| Some((to.checked_sub(CHANGES_LEAD_TIME).ok()?, to));
     let mut single: Vec<_> = onsets.iter().map(|onset| (*onset).min(now)).chain([now]).filter_map(before).collect();
     single.sort_unstable();
     let mut spans: Vec<(Timestamp, Timestamp)> = Vec::new();
@@ -134,7 +134,7 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange
     let prefix = cluster.prefix().await?;
     let namespace = cluster.options.namespace.as_deref();
     let mut ranges = Vec::new();
-    for path in kinds::CHANGED {
+    for path in kinds::CHANGE_PATHS {
         let below = namespace.filter(|_| path.namespaced).map_or(String::new(), |namespace| format!("{namespace}/"));
         let range = KeyRange::prefix(format!("{prefix}/{}/{below}", path.path));
         match cluster.may_read(&range).await? {
@@ -163,9 +163,9 @@ async fn by_key(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<E
     for (path, range) in ranges(cluster).await? {
         keys.extend(changed_keys(cluster, path, range, from, to).await?);
     }
-    if keys.len() > OBJECTS {
-        cluster.note(Notice::ChangesSampled { changed: keys.len(), read: OBJECTS });
-        keys.truncate(OBJECTS);
+    if keys.len() > MAX_OBJECTS_READ {
+        cluster.note(Notice::ChangesSampled { changed: keys.len(), read: MAX_OBJECTS_READ });
+        keys.truncate(MAX_OBJECTS_READ);
     }
     let decoder = &cluster.reporting_decoder;
     let mut follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
@@ -228,7 +228,7 @@ async fn versions(cluster: &Cluster, key: ChangedKey, from: Revision, to: Revisi
     let Some(newest) = newest else { return Ok(Vec::new()) };
     let mut back = walk_back(cluster.source.as_ref(), newest);
     while let Some(version) = back.try_next().await? {
-        let is_enough = version.mod_revision < from || found.len() == VERSIONS;
+        let is_enough = version.mod_revision < from || found.len() == MAX_VERSIONS_PER_OBJECT;
         found.push(version);
         if is_enough {
             break;

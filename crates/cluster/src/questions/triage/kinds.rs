@@ -52,16 +52,16 @@ const NODE_FIELDS: &[&str] = &["apiVersion", "kind", "metadata.name", "metadata.
 const CLAIM_FIELDS: &[&str] = &["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "status"];
 
 /// Pods, which are the most.
-pub(super) const PODS: &Path = &Path { path: "pods", namespaced: true, fields: Some(POD_FIELDS) };
+pub(super) const POD_PATH: &Path = &Path { path: "pods", namespaced: true, fields: Some(POD_FIELDS) };
 
 /// Requests for certificates, which say by themselves until when they are valid.
-pub(super) const REQUESTS: &Path = &cluster("certificatesigningrequests");
+pub(super) const CSR_PATH: &Path = &cluster("certificatesigningrequests");
 
 /// ReplicaSets, which are read where pods name them.
 pub(super) const REPLICA_SETS: &Path = &namespaced("replicasets");
 
 /// The other kinds whose states are looked at. Leases are of nodes and components, whatever namespace is asked for.
-pub(super) const STATES: &[Path] = &[
+pub(super) const STATE_PATHS: &[Path] = &[
     cluster("leases"),
     Path { path: "minions", namespaced: false, fields: Some(NODE_FIELDS) },
     namespaced("deployments"),
@@ -81,10 +81,10 @@ pub(super) const STATES: &[Path] = &[
 ];
 
 /// Configurations of webhooks.
-pub(super) const HOOKS: &[Path] = &[cluster("mutatingwebhookconfigurations"), cluster("validatingwebhookconfigurations")];
+pub(super) const WEBHOOK_PATHS: &[Path] = &[cluster("mutatingwebhookconfigurations"), cluster("validatingwebhookconfigurations")];
 
 /// The kinds whose changes break others: what runs, where it may run, who may do what, and what requests pass.
-pub(super) const CHANGED: &[Path] = &[
+pub(super) const CHANGE_PATHS: &[Path] = &[
     namespaced("deployments"),
     namespaced("statefulsets"),
     namespaced("daemonsets"),
@@ -122,5 +122,5 @@ pub(super) const CHANGED: &[Path] = &[
 
 /// The keys that `triage` cannot do without.
 pub(crate) fn reads(prefix: &str) -> Vec<KeyRange> {
-    [PODS.path, "minions"].iter().map(|path| KeyRange::prefix(format!("{prefix}/{path}/"))).collect()
+    [POD_PATH.path, "minions"].iter().map(|path| KeyRange::prefix(format!("{prefix}/{path}/"))).collect()
 }

@@ -102,7 +102,7 @@ impl Answer {
     }
 }
 
-/// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
+/// What is wrong at the end of the time that a report covers, as `triage` finds it: the report calls only these still wrong.
 #[derive(Clone, Debug, Default)]
 pub struct StillWrong {
     /// The findings, the weightiest first.

@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// The fields that say whether all is well, in the order of [`Field`].
-const SHOWN: [&str; 8] = [
+const STATE_FIELDS: [&str; 8] = [
     "metadata.deletionTimestamp",
     "spec.nodeName",
     "status.phase",
@@ -96,7 +96,7 @@ pub(super) async fn read(
     triage: &mut Triage,
 ) -> Result<usize> {
     let mut count = 0;
-    let excerpt: Option<Excerpt> = cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &SHOWN);
+    let excerpt: Option<Excerpt> = cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &STATE_FIELDS);
     let fields = FieldSet::of(kinds::POD_FIELDS.iter().copied());
     let mut copied = Vec::new();
     while let Some(entry) = entries.next().await.transpose()? {

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 /// What a pod, and of it these containers, takes from ConfigMaps and Secrets.
-pub(super) struct Reader<'p> {
+pub(super) struct ConfigReader<'p> {
     spec: &'p Value,
     /// The containers; all where none of the names is one.
     containers: Vec<&'p Value>,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> ConfigReader<'p> {
     /// The containers of these names in the spec of a pod, or all of them where none has such a name.
     pub(super) fn of(spec: &'p Value, names: &[String]) -> Self {
         let all: Vec<&Value> =
@@ -65,7 +65,7 @@ mod tests {
                 {"name": "side", "env": [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "x"}}}]}]});
         let takes = |containers: &[&str], kind, name, key| {
             let names: Vec<String> = containers.iter().map(|name| (*name).to_owned()).collect();
-            Reader::of(&spec, &names).takes(kind, name, key)
+            ConfigReader::of(&spec, &names).takes(kind, name, key)
         };
         assert!(takes(&["app"], "ConfigMap", "env", Some("anything")) && takes(&["app"], "ConfigMap", "files", Some("a")));
         assert!(!takes(&["app"], "ConfigMap", "files", Some("b")) && !takes(&["app"], "ConfigMap", "spare", None));

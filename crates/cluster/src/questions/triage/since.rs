@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::read::walk_back;
 
 /// How many findings are dated, and how many versions of one pod are read.
-const FINDINGS: usize = 6;
-const VERSIONS: usize = 120;
+const MAX_FINDINGS_DATED: usize = 6;
+const MAX_POD_VERSIONS: usize = 120;
 
 /// Dates the crash loops among the first findings from the first end of their container that can be read.
 ///
@@ -24,7 +24,7 @@ pub(super) async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> R
     if cluster.source.is_one_moment() {
         return Ok(());
     }
-    for finding in findings.iter_mut().take(FINDINGS).filter(|finding| finding.trouble.kind == TroubleKind::CrashLooping) {
+    for finding in findings.iter_mut().take(MAX_FINDINGS_DATED).filter(|finding| finding.trouble.kind == TroubleKind::CrashLooping) {
         let (Some(pod), Some(container)) = (finding.subjects.first(), finding.trouble.about.first()) else { continue };
         let kind = built_in().find("pods");
         let Ok(kind) = kind else { continue };
@@ -44,7 +44,7 @@ pub(super) async fn date_rollouts(cluster: &Cluster, findings: &mut [Finding]) -
     if cluster.source.is_one_moment() {
         return Ok(());
     }
-    let mut waiting: Vec<&mut Finding> = findings.iter_mut().take(FINDINGS).collect();
+    let mut waiting: Vec<&mut Finding> = findings.iter_mut().take(MAX_FINDINGS_DATED).collect();
     while let Some(finding) = waiting.pop() {
         if let (TroubleKind::RolloutUnfinished, Some(workload)) = (finding.trouble.kind, finding.subjects.first())
             && let Ok(kind) = built_in().find(&workload.kind.to_lowercase())
@@ -63,7 +63,7 @@ pub(super) async fn date_rollouts(cluster: &Cluster, findings: &mut [Finding]) -
 /// The revision that gave a workload its pod template; `None` where it can no longer be read.
 async fn template_set(cluster: &Cluster, key: String) -> Result<Option<Revision>> {
     let Some(newest) = cluster.source.first(KeyRange::key(key), cluster.at, Want::Values, 1).await?.pop() else { return Ok(None) };
-    let mut versions = walk_back(cluster.source.as_ref(), newest).take(VERSIONS);
+    let mut versions = walk_back(cluster.source.as_ref(), newest).take(MAX_POD_VERSIONS);
     let mut first: Option<(Value, KeyValue)> = None;
     while let Some(entry) = versions.try_next().await? {
         let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
@@ -81,7 +81,7 @@ async fn template_set(cluster: &Cluster, key: String) -> Result<Option<Revision>
 async fn first_end(cluster: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
     let newest = cluster.source.first(KeyRange::key(key), cluster.at, Want::Values, 1).await?.pop();
     let Some(newest) = newest else { return Ok(None) };
-    let mut versions = walk_back(cluster.source.as_ref(), newest).take(VERSIONS);
+    let mut versions = walk_back(cluster.source.as_ref(), newest).take(MAX_POD_VERSIONS);
     let mut first = None;
     while let Some(entry) = versions.try_next().await? {
         let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);

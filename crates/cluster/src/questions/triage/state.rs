@@ -26,17 +26,17 @@ const ONE_BY_ONE: usize = 200;
 /// The source cannot be read.
 pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
     let mut triage = Triage::new(now);
-    let reader = Reader { cluster, at, values_read: Cell::new(0) };
-    for path in kinds::STATES {
+    let reader = StateReader { cluster, at, values_read: Cell::new(0) };
+    for path in kinds::STATE_PATHS {
         reader.each(path, |object| triage.observe(&object)).await?;
     }
     reader
-        .each(kinds::REQUESTS, |request| {
+        .each(kinds::CSR_PATH, |request| {
             triage.add(certificates::expired(&request, now));
             triage.observe(&request);
         })
         .await?;
-    if let Some(values) = reader.values(kinds::PODS).await? {
+    if let Some(values) = reader.values(kinds::POD_PATH).await? {
         reader.add(pods::read(cluster, values, &mut triage).await?);
     }
     reader.owners(&mut triage).await?;
@@ -47,14 +47,14 @@ pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> 
 }
 
 /// Reads kinds at one revision, of `-n`'s namespace where they have one.
-struct Reader<'s> {
+struct StateReader<'s> {
     cluster: &'s Cluster,
     at: At,
     /// How many values there are of the kinds looked at.
     values_read: Cell<usize>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> StateReader<'s> {
     /// The keys of a kind's objects.
     async fn keys(&self, path: &kinds::Path) -> Result<KeyRange> {
         let prefix = self.cluster.prefix().await?;
@@ -119,7 +119,7 @@ impl<'s> Reader<'s> {
     /// Webhooks, and whether anything answers behind their services.
     async fn hooks(&self, triage: &mut Triage) -> Result<()> {
         let mut configurations = Vec::new();
-        for path in kinds::HOOKS {
+        for path in kinds::WEBHOOK_PATHS {
             self.each(path, |object| configurations.push(object)).await?;
         }
         let services: BTreeSet<(String, String)> = configurations.iter().flat_map(services_called).collect();
@@ -172,7 +172,7 @@ impl<'s> Reader<'s> {
             let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { continue };
             while let Some(entry) = listing.entries.next().await.transpose()? {
                 // JSON and CBOR both spell names out.
-                if entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {
+                if entry.value.windows(DELETION_MARK.len()).any(|bytes| bytes == DELETION_MARK) {
                     self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
                 }
             }
@@ -191,7 +191,7 @@ impl<'s> Reader<'s> {
         while let Some(entry) = listing.entries.next().await.transpose()? {
             let place = RegistryKey::parse(prefix, &entry.key, built_in()).object().and_then(|object| object.namespace);
             let is_elsewhere = namespace.zip(place).is_some_and(|(wanted, place)| wanted != place);
-            if !is_elsewhere && entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {
+            if !is_elsewhere && entry.value.windows(DELETION_MARK.len()).any(|bytes| bytes == DELETION_MARK) {
                 self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
             }
         }
@@ -199,7 +199,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-const DELETION: &[u8] = b"deletionTimestamp";
+const DELETION_MARK: &[u8] = b"deletionTimestamp";
 
 /// Whether a lease says something: of a node, or of a component of the control plane.
 fn is_watched_lease(key: &[u8]) -> bool {

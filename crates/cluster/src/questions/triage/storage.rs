@@ -9,13 +9,13 @@ use ketcd_history::clock::Moment;
 use ketcd_kube::{KeyResource, Kinds, RegistryKey};
 use ketcd_store::{At, Event, EventKind, KeyRange, MemberHashes, Revision, SourceStatus, Until, WatchItem};
 
-use super::changes::BEFORE;
+use super::changes::CHANGES_LEAD_TIME;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
 
 /// How many of the newest revisions are read from a live etcd.
-const MOST: i64 = 5_000;
+const MAX_LIVE_REVISIONS: i64 = 5_000;
 
 /// etcd's own facts.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct StorageFacts {
 pub struct Writes {
     /// How long that was, in seconds.
     pub seconds: f64,
-    /// Changes of keys; where nothing else is known, revisions, of which each is one change at least.
+    /// Changes of keys; if nothing else is known, revisions, each of which is at least one change.
     pub changes: u64,
     /// Bytes of the values written.
     pub bytes: u64,
@@ -101,8 +101,8 @@ async fn writes(cluster: &Cluster, at: Revision, now: Timestamp) -> Result<Optio
     let is_shared = cluster.source.is_shared();
     let revisions = u64::try_from(at.0 - first.0 + 1).unwrap_or(0);
     let whole = Writes::of_number(now.duration_since(begin).as_secs_f64(), revisions);
-    if is_shared && at.0 - first.0 >= MOST {
-        first = Revision(at.0 - MOST + 1);
+    if is_shared && at.0 - first.0 >= MAX_LIVE_REVISIONS {
+        first = Revision(at.0 - MAX_LIVE_REVISIONS + 1);
         match cluster.clock_around(&[first.before()], &[]).await?.date(first.before()) {
             Some(dated) => begin = dated.time,
             None => return Ok(Some(whole)),
@@ -125,7 +125,7 @@ async fn writes(cluster: &Cluster, at: Revision, now: Timestamp) -> Result<Optio
 /// The first revision of the quarter of an hour before `now`, or of the history where that is shorter, and the time before it.
 async fn quarter(cluster: &Cluster, now: Timestamp) -> Result<Option<(Revision, Timestamp)>> {
     let span = cluster.source.span().await?;
-    let Ok(begin) = now.checked_sub(BEFORE) else { return Ok(None) };
+    let Ok(begin) = now.checked_sub(CHANGES_LEAD_TIME) else { return Ok(None) };
     let known = cluster.revision_at(Moment::Absolute(begin)).await.ok().filter(|first| *first >= span.oldest);
     if let Some(first) = known {
         return Ok(Some((first.after(), begin)));

@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// More changes are not made findings of.
-const MOST: usize = 100;
+const MAX_UNEXPLAINED_FINDINGS: usize = 100;
 
 /// The changes up to a revision that no request of the audit logs made, though they would hold it: each with its object, the revision as its number and
 /// the reason as a word.
@@ -27,7 +27,7 @@ pub(super) async fn unexplained(cluster: &Cluster, upto: Revision) -> Result<Vec
     let Some(authors) = cluster.known_authors() else { return Ok(Vec::new()) };
     let changes = authors.unexplained_changes().into_iter().filter(|(revision, ..)| *revision <= upto.0);
     let mut found = Vec::new();
-    for (revision, sub_revision, why) in changes.take(MOST) {
+    for (revision, sub_revision, why) in changes.take(MAX_UNEXPLAINED_FINDINGS) {
         let revision = Revision(revision);
         let Some(subject) = subject(cluster, revision, sub_revision).await? else { continue };
         let trouble = Trouble {

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// The kinds whose status is written often: below which path they lie, and their message.
-const KINDS: [(&str, &str, &str); 8] = [
+const STATUS_KINDS: [(&str, &str, &str); 8] = [
     ("minions", "v1", "Node"),
     ("namespaces", "v1", "Namespace"),
     ("persistentvolumeclaims", "v1", "PersistentVolumeClaim"),
@@ -21,7 +21,7 @@ const KINDS: [(&str, &str, &str); 8] = [
 ];
 
 /// All that these kinds have but their status and what changes with every write.
-const WRITTEN: [&str; 8] = [
+const WRITTEN_MEMBERS: [&str; 8] = [
     "metadata.labels",
     "metadata.annotations",
     "metadata.finalizers",
@@ -41,12 +41,12 @@ pub(super) struct Upkeep {
 
 impl Upkeep {
     pub(super) async fn of(cluster: &Cluster) -> Result<Self> {
-        let (prefix, written) = (cluster.prefix().await?, FieldSet::of(WRITTEN));
+        let (prefix, written) = (cluster.prefix().await?, FieldSet::of(WRITTEN_MEMBERS));
         let kind = |(path, api_version, kind): (&str, &'static str, &'static str)| {
             let excerpt = cluster.decoder.excerpt(api_version, kind, &written, &[])?;
             Some((KeyRange::prefix(format!("{prefix}/{path}/")), excerpt))
         };
-        Ok(Self { kinds: KINDS.into_iter().filter_map(kind).collect(), before: Vec::new(), after: Vec::new() })
+        Ok(Self { kinds: STATUS_KINDS.into_iter().filter_map(kind).collect(), before: Vec::new(), after: Vec::new() })
     }
 
     /// Whether an event left all of its object as it was but the status, or says that it was the control plane's own.

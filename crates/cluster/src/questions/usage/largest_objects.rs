@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// How many are kept.
-const MOST: usize = 50;
+const MAX_LARGEST_KEPT: usize = 50;
 
 /// Keeps the largest of what it sees.
 #[derive(Default)]
@@ -23,9 +23,9 @@ pub(super) struct Largest(BinaryHeap<Reverse<(usize, Bytes)>>);
 impl Largest {
     pub(super) fn see(&mut self, entry: &KeyValue) {
         let size = entry.value.len();
-        if self.0.len() < MOST || self.0.peek().is_some_and(|least| least.0.0 < size) {
+        if self.0.len() < MAX_LARGEST_KEPT || self.0.peek().is_some_and(|least| least.0.0 < size) {
             self.0.push(Reverse((size, entry.key.clone())));
-            if self.0.len() > MOST {
+            if self.0.len() > MAX_LARGEST_KEPT {
                 self.0.pop();
             }
         }

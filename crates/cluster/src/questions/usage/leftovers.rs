@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// What says why an object is left behind, and by whom.
-const FIELDS: &[&str] = &[
+const LEFTOVER_FIELDS: &[&str] = &[
     "apiVersion",
     "kind",
     "metadata.ownerReferences",
@@ -28,15 +28,15 @@ const FIELDS: &[&str] = &[
 /// What says of which Helm release an object is. The data are not read.
 const RELEASE_FIELDS: &[&str] = &["kind", "metadata.labels", "metadata.namespace", "type"];
 /// What the names of Helm 3's objects begin with, and what Helm 2's have as a label.
-const RELEASE: &[u8] = b"/sh.helm.release.v1.";
-const TILLER: &[u8] = b"TILLER";
+const HELM_RELEASE_PREFIX: &[u8] = b"/sh.helm.release.v1.";
+const TILLER_LABEL: &[u8] = b"TILLER";
 /// What encrypted values begin with: nothing can be found in them before they are opened.
-const SEALED: &[u8] = b"k8s:enc:";
+const SEALED_PREFIX: &[u8] = b"k8s:enc:";
 
 /// How custom resources say that they have ended: JSON and CBOR both spell names out.
-const ENDS: [&[u8]; 2] = [b"completionTime", b"finishedAt"];
+const END_MEMBERS: [&[u8]; 2] = [b"completionTime", b"finishedAt"];
 /// What they begin with (RFC 8259; RFC 8949, 3.4.6).
-const BEGINS: [&[u8]; 2] = [b"{", &[0xd9, 0xd9, 0xf7]];
+const CUSTOM_RESOURCE_PREFIXES: [&[u8]; 2] = [b"{", &[0xd9, 0xd9, 0xf7]];
 
 /// Sums by kind, owner's kind, Helm release and reason.
 pub(super) struct LeftBehind {
@@ -55,7 +55,7 @@ impl LeftBehind {
         Ok(Self {
             prefix: cluster.prefix().await?.to_owned(),
             pods: cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &["status.phase"]),
-            fields: FieldSet::of(FIELDS.iter().copied()),
+            fields: FieldSet::of(LEFTOVER_FIELDS.iter().copied()),
             release_fields: FieldSet::of(RELEASE_FIELDS.iter().copied()),
             owners: Owners::new(cluster).await?,
             found: BTreeMap::new(),
@@ -94,7 +94,7 @@ impl LeftBehind {
         let Some(path) = entry.key.strip_prefix(self.prefix.as_bytes()) else { return false };
         let holds = |text: &[u8], part: &[u8]| memchr::memmem::find(text, part).is_some();
         (path.starts_with(b"/secrets/") || path.starts_with(b"/configmaps/"))
-            && (holds(path, RELEASE) || entry.value.starts_with(SEALED) || holds(&entry.value, TILLER))
+            && (holds(path, HELM_RELEASE_PREFIX) || entry.value.starts_with(SEALED_PREFIX) || holds(&entry.value, TILLER_LABEL))
     }
 
     /// Whether it has to be decoded: of pods the phase is read where it is stored, custom resources spell out that they have ended.
@@ -113,8 +113,8 @@ impl LeftBehind {
         if path.starts_with(b"/jobs/") || path.starts_with(b"/replicasets/") {
             return true;
         }
-        let is_custom = BEGINS.iter().any(|begin| entry.value.starts_with(begin));
-        is_custom && ENDS.iter().any(|name| entry.value.windows(name.len()).any(|bytes| bytes == *name))
+        let is_custom = CUSTOM_RESOURCE_PREFIXES.iter().any(|begin| entry.value.starts_with(begin));
+        is_custom && END_MEMBERS.iter().any(|name| entry.value.windows(name.len()).any(|bytes| bytes == *name))
     }
 
     /// The most bytes first.

@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// A key's creation and version.
-type Known = HashMap<Bytes, (Revision, i64)>;
+type KnownKeys = HashMap<Bytes, (Revision, i64)>;
 
 /// Adds the keys that are there, and what was written in the span as far as versions tell: a key that was deleted and made again counts one deletion and
 /// the writes since. `may_move` says whether the span may begin later, where a compaction takes its beginning meanwhile.
@@ -43,7 +43,7 @@ pub(super) async fn versions(cluster: &Cluster, gathered: &mut UsageData, may_mo
 }
 
 /// The keys at the beginning of the span.
-async fn begin(cluster: &Cluster, gathered: &mut UsageData, may_move: bool) -> Result<Known> {
+async fn begin(cluster: &Cluster, gathered: &mut UsageData, may_move: bool) -> Result<KnownKeys> {
     // So often may a compaction overtake it.
     let mut tries = 0..100;
     loop {
@@ -57,7 +57,7 @@ async fn begin(cluster: &Cluster, gathered: &mut UsageData, may_move: bool) -> R
     }
 }
 
-async fn keys_at(cluster: &Cluster, gathered: &UsageData, at: Revision) -> ketcd_store::Result<Known> {
+async fn keys_at(cluster: &Cluster, gathered: &UsageData, at: Revision) -> ketcd_store::Result<KnownKeys> {
     let entries = cluster.source.range(KeyRange::all(), At::Revision(at), Want::Keys).await?.entries;
     let counted = entries.try_filter(|entry| std::future::ready(gathered.counts(&entry.key)));
     counted.map_ok(|entry| (entry.key, (entry.create_revision, entry.version))).try_collect().await

@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// How many of the busiest keys are named.
-const KEYS: usize = 50;
+const MAX_BUSIEST_KEYS: usize = 50;
 
 use usage_data::UsageOf;
 pub use usage_data::{Large, Left, Managers, NamedKey, UsageData};
@@ -90,7 +90,7 @@ impl Cluster {
 /// The busiest keys.
 async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(NamedKey, Sum)>> {
     let mut named = Vec::new();
-    for (key, sum) in gathered.usage.busiest(KEYS) {
+    for (key, sum) in gathered.usage.busiest(MAX_BUSIEST_KEYS) {
         named.push((NamedKey::of(cluster, key).await?, sum));
     }
     Ok(named)

@@ -15,12 +15,12 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::{Incomplete, Notice};
 
-const FIELDS: &[&str] = &["kind", "metadata.deletionTimestamp", "metadata.namespace", "metadata.ownerReferences", "metadata.uid"];
+const OWNER_FIELDS: &[&str] = &["kind", "metadata.deletionTimestamp", "metadata.namespace", "metadata.ownerReferences", "metadata.uid"];
 
 /// Which objects there are, and which owners objects name. Texts are kept as hashes: two that have the same one make an owner look alive, never gone.
 pub(super) struct Owners {
     prefix: String,
-    /// Masks nothing: a reference to a Secret would be masked as one. Of `FIELDS` nothing is printed.
+    /// Masks nothing: a reference to a Secret would be masked as one. Of `OWNER_FIELDS` nothing is printed.
     decoder: Decoder,
     kinds: Kinds,
     fields: FieldSet,
@@ -45,7 +45,7 @@ impl Owners {
             prefix: cluster.prefix().await?.to_owned(),
             decoder: cluster.decoder.clone().showing_secrets(true),
             kinds: cluster.kinds().await?.clone(),
-            fields: FieldSet::of(FIELDS.iter().copied()),
+            fields: FieldSet::of(OWNER_FIELDS.iter().copied()),
             hashes: RandomState::new(),
             exist: HashSet::new(),
             owned: HashMap::new(),

@@ -14,14 +14,15 @@ use crate::error::Result;
 use crate::read::version_replaced;
 
 /// Beyond this many writes, only some are compared with what they replaced; on a live etcd each comparison is a request.
-const COMPARED: u64 = 30_000;
+const MAX_WRITES_COMPARED: u64 = 30_000;
 const COMPARED_LIVE: u64 = 2_000;
 
 /// Adds every write and deletion of the span.
 pub(super) async fn all(cluster: &Cluster, gathered: &mut UsageData) -> Result<()> {
     let (from, to) = gathered.span;
     let source = cluster.source.as_ref();
-    let every = u64::try_from(to.0 - from.0).unwrap_or(0).div_ceil(if source.is_shared() { COMPARED_LIVE } else { COMPARED }).max(1);
+    let every =
+        u64::try_from(to.0 - from.0).unwrap_or(0).div_ceil(if source.is_shared() { COMPARED_LIVE } else { MAX_WRITES_COMPARED }).max(1);
     gathered.compared_every = every;
     let mut managers: HashMap<String, Sum> = HashMap::new();
     let mut updates = 0;

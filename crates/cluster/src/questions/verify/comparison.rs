@@ -16,7 +16,7 @@ use crate::error::Result;
 pub const KEYS_WITHIN: u8 = 20;
 
 /// Kinds whose objects come and go by themselves.
-const FLEETING: [&str; 4] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io", "pods"];
+const FLEETING_RESOURCES: [&str; 4] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io", "pods"];
 
 /// What a backup holds, as far as two of them are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Cluster {
                 KeyResource::Known(kind) => kind.resource(),
                 KeyResource::Unlisted { group, plural } => ketcd_kube::api::qualified(plural, group),
             };
-            if !FLEETING.contains(&resource.as_str()) {
+            if !FLEETING_RESOURCES.contains(&resource.as_str()) {
                 *holdings.resources.entry(resource).or_default() += 1;
                 path.namespace.into_iter().for_each(|namespace| *holdings.namespaces.entry(namespace.to_owned()).or_default() += 1);
             }
@@ -61,7 +61,7 @@ impl Cluster {
     }
 }
 
-/// Returns what has gone since an earlier backup, called `name`: what fell by more than so many percent.
+/// Returns what has gone since an earlier backup, called `name`: what fell by more than this many percent.
 pub(super) fn check(before: &Holdings, now: &Holdings, name: &str, within: Option<u8>) -> Part {
     let mut part = Part::default();
     let found = |says: String| Finding::new(FindingKind::Comparison, Weight::Medium, says).because(format!("compared with {name}"));

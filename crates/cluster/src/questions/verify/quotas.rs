@@ -18,7 +18,8 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// The kinds that a quota counts under their own name, of the core group all.
-const PLAIN: [&str; 6] = ["services", "persistentvolumeclaims", "replicationcontrollers", "configmaps", "secrets", "resourcequotas"];
+const PLAIN_RESOURCES: [&str; 6] =
+    ["services", "persistentvolumeclaims", "replicationcontrollers", "configmaps", "secrets", "resourcequotas"];
 
 /// Objects of each namespace by resource: `deployments.apps`.
 type Counts = BTreeMap<(String, String), i64>;
@@ -73,7 +74,7 @@ fn miscounted(quota: &Value, counts: &Counts, is_known: impl Fn(&str) -> bool) -
     let namespace = quota["metadata"]["namespace"].as_str().unwrap_or_default();
     let used = quota["status"]["used"].as_object();
     let wrong = used.into_iter().flatten().filter_map(|(name, used)| {
-        let resource = name.strip_prefix("count/").or_else(|| PLAIN.contains(&name.as_str()).then_some(name.as_str()))?;
+        let resource = name.strip_prefix("count/").or_else(|| PLAIN_RESOURCES.contains(&name.as_str()).then_some(name.as_str()))?;
         if resource == "pods" || !is_known(resource) {
             return None;
         }

@@ -21,13 +21,13 @@ use crate::cores;
 use crate::error::Result;
 
 /// More findings of a kind are counted and not named.
-const MOST: usize = 50;
+const MAX_FINDINGS_NAMED: usize = 50;
 
 /// How many keys are named as examples.
-const EXAMPLES: usize = 3;
+const MAX_EXAMPLE_KEYS: usize = 3;
 
 /// Below the prefix, the objects whose references are followed.
-const REFERRING: [&str; 8] =
+const REFERRING_PATHS: [&str; 8] =
     ["pods", "deployments", "statefulsets", "daemonsets", "cronjobs", "persistentvolumeclaims", "ingress", "serviceaccounts"];
 
 /// Kinds that a reference may name without needing the object: a claim that is bound needs no class, an Ingress without one has another controller.
@@ -61,9 +61,9 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision) -> Result<Part>
 
 /// Adds findings, the first of many.
 fn add(part: &mut Part, findings: Vec<Finding>, kind: FindingKind) {
-    let more = findings.len().saturating_sub(MOST);
+    let more = findings.len().saturating_sub(MAX_FINDINGS_NAMED);
     let weight = findings.first().map(|finding| finding.weight);
-    part.findings.extend(findings.into_iter().take(MOST));
+    part.findings.extend(findings.into_iter().take(MAX_FINDINGS_NAMED));
     if let (1.., Some(weight)) = (more, weight) {
         part.findings.push(Finding::new(kind, weight, format!("{more} more like these")));
     }
@@ -79,7 +79,7 @@ type Counted = (usize, Vec<String>);
 
 fn count(counted: &mut Counted, key: &[u8]) {
     counted.0 += 1;
-    if counted.1.len() < EXAMPLES {
+    if counted.1.len() < MAX_EXAMPLE_KEYS {
         counted.1.push(String::from_utf8_lossy(key).into_owned());
     }
 }
@@ -110,7 +110,7 @@ async fn homeless(cluster: &Cluster, there: &HashSet<Bytes>) -> Result<BTreeMap<
 async fn missing(cluster: &Cluster, there: &HashSet<Bytes>, revision: Revision) -> Result<BTreeMap<(ObjectId, String), Counted>> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let mut found: BTreeMap<(ObjectId, String), Counted> = BTreeMap::new();
-    for path in REFERRING {
+    for path in REFERRING_PATHS {
         let range = KeyRange::prefix(format!("{prefix}/{path}/"));
         let entries = cluster.source.range(range, At::Revision(revision), Want::Values).await?.entries;
         let decoder = cluster.decoder.clone().without_managed_fields();

@@ -22,10 +22,10 @@ use crate::cores;
 use crate::error::Result;
 
 /// How many managers are named.
-const MANAGERS: usize = 5;
+const MAX_MANAGERS_NAMED: usize = 5;
 
 /// What of an object is looked at.
-const FIELDS: [&str; 4] = ["apiVersion", "kind", "metadata.managedFields.apiVersion", "metadata.managedFields.manager"];
+const MANAGER_FIELDS: [&str; 4] = ["apiVersion", "kind", "metadata.managedFields.apiVersion", "metadata.managedFields.manager"];
 
 /// Objects of one kind in one version.
 #[derive(Default)]
@@ -85,7 +85,7 @@ async fn definitions(cluster: &Cluster, revision: Revision) -> Result<Vec<Value>
 async fn seen(cluster: &Cluster, revision: Revision) -> Result<Seen> {
     let (prefix, kinds) = (cluster.prefix().await?.to_owned(), cluster.kinds().await?.clone());
     let decoder = Decoder::for_stored_values().with_prefix(&prefix).with_key_ring(cluster.options.keys.clone());
-    let wanted = FieldSet::of(FIELDS);
+    let wanted = FieldSet::of(MANAGER_FIELDS);
     let read = move |KeyValue { key, value, mod_revision, .. }: KeyValue| {
         RegistryKey::parse(&prefix, &key, &kinds).object()?;
         match decoder.decode_only(&key, &value, mod_revision.0, &wanted).body {
@@ -167,7 +167,9 @@ fn written(api_version: &str, kind: &str, managers: &BTreeMap<String, u64>, targ
     let mut most: Vec<(&String, &u64)> = managers.iter().collect();
     most.sort_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
     let finding = Finding::new(FindingKind::Upgrade, Weight::Low, says);
-    most.into_iter().take(MANAGERS).fold(finding, |finding, (manager, count)| finding.because(format!("field manager {manager}, {count}")))
+    most.into_iter()
+        .take(MAX_MANAGERS_NAMED)
+        .fold(finding, |finding, (manager, count)| finding.because(format!("field manager {manager}, {count}")))
 }
 
 /// What the versions say in which objects of a custom kind were ever stored.

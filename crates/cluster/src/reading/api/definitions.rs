@@ -17,7 +17,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Reads those of a revision. There are none where the user may not read them: Kubernetes' own resources can be read all the same.
+    /// Reads those of a revision. Empty if the user may not read them: built-in resources can still be read.
     ///
     /// # Errors
     /// The source cannot be read.

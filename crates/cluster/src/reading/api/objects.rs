@@ -40,7 +40,7 @@ impl StoredObjects {
         &self.decoder
     }
 
-    /// Returns what their keys begin with, of those in one namespace where one is given.
+    /// Returns the prefix of their keys, in one namespace if one is given.
     pub fn key_prefix(&self, namespace: Option<&str>) -> String {
         self.kind.key_prefix(&self.prefix, namespace)
     }

@@ -33,7 +33,7 @@ impl Cluster {
         explanation.agreement = Agreement::Unverifiable;
         let problem = |(resource, what): &(String, &str)| {
             let what = format!(
-                "the audit logs hold its changes without {what}, by their policy: the state evaluated may lack some, or have them in another order"
+                "by their policy, the audit logs hold its changes without {what}: the evaluated state may lack some of them, or have them in another order"
             );
             UnreadObject::Problem(ObjectProblem { object: resource.clone(), what })
         };

@@ -37,7 +37,7 @@ pub(crate) fn read(logs: &AuditLogs, each: &mut dyn FnMut(&str, &mut dyn Read)) 
     Ok(())
 }
 
-/// The places of the logs in the order in which they are read, each with that of the file in which it goes on.
+/// The places of the logs in the order in which they are read, each with that of the file in which it continues.
 fn ordered(names: &[&str]) -> Vec<(usize, Option<usize>)> {
     let mut files: BTreeMap<&str, Vec<(Age<'_>, usize)>> = BTreeMap::new();
     for (place, name) in names.iter().enumerate() {

@@ -7,7 +7,7 @@ use ketcd_audit::RequestTarget;
 use ketcd_kube::Kind;
 
 /// More kinds than any cluster has: a forged log may name many.
-const MOST: usize = 10_000;
+const MAX_KINDS: usize = 10_000;
 
 /// The stored kinds of what requests name. `None` is a resource without a known kind.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl TargetKinds {
         // Events of both groups are stored as those of the core group.
         let group = if &*target.group == "events.k8s.io" { "" } else { &*target.group };
         let kind = kinds.into_iter().find(|kind| kind.plural == *target.resource && kind.has_group(group)).cloned();
-        if self.0.len() < MOST {
+        if self.0.len() < MAX_KINDS {
             self.0.insert(named, kind.clone());
         }
         kind

@@ -24,18 +24,18 @@ struct Budget {
 }
 
 /// The budget for a live etcd.
-const LIVE: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
+const LIVE_BUDGET: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
 /// The budget for a file, whose keys cost little.
-const FILE: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
+const FILE_BUDGET: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
 /// Kinds whose objects come and go all the time.
-const KINDS: [&str; 2] = ["events", "pods"];
+const FREQUENT_KINDS: [&str; 2] = ["events", "pods"];
 
 /// Reads when objects were created whose creations are spread over the span.
 ///
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn read(cluster: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
-    let (prefix, budget) = (cluster.prefix().await?, if cluster.source.is_shared() { LIVE } else { FILE });
+    let (prefix, budget) = (cluster.prefix().await?, if cluster.source.is_shared() { LIVE_BUDGET } else { FILE_BUDGET });
     let width = (span.newest.0 - span.oldest.0) / budget.parts + 1;
     let mut parts: BTreeMap<i64, KeyValue> = BTreeMap::new();
     let namespaces = namespaces(cluster, span.newest, budget.namespaces).await?;
@@ -45,7 +45,7 @@ pub(super) async fn read(cluster: &Cluster, span: RevisionSpan, samples: &mut Sa
         places.extend([String::new(), format!("{}/", cluster.namespace())]);
     }
     for place in places {
-        for kind in KINDS {
+        for kind in FREQUENT_KINDS {
             let below = format!("{prefix}/{kind}/{place}");
             for entry in keys(cluster, below, span.newest, budget.keys).await? {
                 if entry.create_revision > span.oldest {

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::read::{Keys, Read, events};
 
 /// How many leases of a live etcd are read for the deletions of single pods.
-const MOST: usize = 48;
+const MAX_LIVE_LEASES: usize = 48;
 
 /// Confirms the leases that are there at a revision: before it there is a gap.
 ///
@@ -90,7 +90,7 @@ pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Le
         wanted.extend(node.map(|node| (event.revision, node.clone())));
     }
     let mut leases = Leases::default();
-    let surplus = wanted.len().saturating_sub(if is_shared { MOST } else { usize::MAX });
+    let surplus = wanted.len().saturating_sub(if is_shared { MAX_LIVE_LEASES } else { usize::MAX });
     for (revision, node) in wanted.into_iter().skip(surplus) {
         let key = KeyRange::key(format!("{prefix}/{}", Leases::place_of_node(&node)));
         let found = match cluster.source.first(key, At::Revision(revision), Want::Values, 1).await {

@@ -31,12 +31,12 @@ pub const READ_WHOLE: i64 = 60_000;
 /// Histories of a live etcd, which has other work to do, up to this many.
 pub const READ_WHOLE_LIVE: i64 = 5_000;
 /// Into how many parts a long recording is cut, to read when the first revision of each arrived.
-const ARRIVALS: i64 = 64;
+const ARRIVAL_PARTS: i64 = 64;
 /// How many of the requested revisions are dated one by one.
-const REFINED: usize = 48;
+const MAX_REFINED_REVISIONS: usize = 48;
 
 impl Cluster {
-    /// Dates the revisions. Of a long history the times of some hundred revisions are read; [`Cluster::clock_around`] reads more.
+    /// Dates the revisions. In a long history it reads the times of some hundred revisions; [`Cluster::clock_around`] reads more.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -62,7 +62,7 @@ impl Cluster {
         Ok(Arc::new(self.with_known_authors(sampled.samples.clock(&self.decoder))))
     }
 
-    /// [`Self::clock_around`] with leases, to say who made changes: of a long history those of the nodes of these events' pods or, where there are none,
+    /// [`Self::clock_around`] with leases, to say who made changes: of a long history those of the nodes of these events' pods or, if there are none,
     /// of a file all.
     ///
     /// # Errors
@@ -132,8 +132,8 @@ impl Cluster {
         let mut samples = Samples::default();
         let tickers = tickers::find(self, span, &mut samples).await?;
         creations::read(self, span, &mut samples).await?;
-        let width = (span.newest.0 - span.oldest.0) / ARRIVALS + 1;
-        for part in 0..=ARRIVALS {
+        let width = (span.newest.0 - span.oldest.0) / ARRIVAL_PARTS + 1;
+        for part in 0..=ARRIVAL_PARTS {
             let revision = Revision((span.oldest.0 + part * width).min(span.newest.0));
             samples.add_arrivals(self.source.arrivals(revision, revision));
         }
@@ -149,7 +149,7 @@ impl Cluster {
         let mut revisions: Vec<Revision> = revisions.iter().copied().map(within).collect();
         revisions.sort_unstable();
         revisions.dedup();
-        let stride = revisions.len().div_ceil(REFINED).max(1);
+        let stride = revisions.len().div_ceil(MAX_REFINED_REVISIONS).max(1);
         for &revision in revisions.iter().step_by(stride) {
             samples.add_arrivals(self.source.arrivals(revision, revision));
             for ticker in tickers.iter() {
@@ -165,7 +165,7 @@ impl Cluster {
     /// The source cannot be read, or the moment is before its history.
     pub async fn revision_at(&self, moment: Moment) -> Result<Revision> {
         /// After so many steps the revision does not come nearer.
-        const STEPS: usize = 12;
+        const MAX_SEARCH_STEPS: usize = 12;
         let mut clock = Arc::clone(self.first_clock().await?);
         let (Some(newest), Some((first, _))) = (clock.newest(), clock.dated_span()) else {
             return Err(Error::Undated);
@@ -181,7 +181,7 @@ impl Cluster {
             is_compacted,
         };
         let mut revision = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
-        for _ in 0..STEPS {
+        for _ in 0..MAX_SEARCH_STEPS {
             clock = self.clock_around(&[revision, revision.after()], &[]).await?;
             let nearer = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
             if nearer == revision {
@@ -192,7 +192,7 @@ impl Cluster {
         Ok(revision)
     }
 
-    /// The newest time in the data: of the newest revision that can be dated or, of API objects, the newest time in them.
+    /// The newest time in the data: that of the newest revision that can be dated, or for API objects the newest time in them.
     ///
     /// # Errors
     /// The source cannot be read.

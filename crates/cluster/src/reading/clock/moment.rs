@@ -11,15 +11,15 @@ use ketcd_history::clock::Moment;
 use ketcd_store::{self, At, KeyRange, KeyValue, Want};
 
 /// Leases are renewed every few seconds: so long after the newest time in a live etcd, others may not be read.
-const NEAR: SignedDuration = SignedDuration::from_secs(60);
+const MAX_LEASE_DISTANCE: SignedDuration = SignedDuration::from_secs(60);
 
 /// How many renewed leases show that objects were printed then; one alone may be of a node that was lost.
-const RENEWED: usize = 2;
+const MIN_RENEWED_LEASES: usize = 2;
 
 impl Cluster {
-    /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
-    /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry. `None`
-    /// where nothing that may be read shows it.
+    /// Returns the time of the revision looked at: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
+    /// says; the whole history is dated only where there is neither. For objects without a history it is the newest time they carry. `None`
+    /// if nothing readable shows it.
     ///
     /// # Errors
     /// The source cannot be read, or `--at` is given and nothing shows a time.
@@ -27,7 +27,7 @@ impl Cluster {
         self.moment_of(self.at).await
     }
 
-    /// Returns the moment that a revision stands for, as [`Cluster::moment`] does of the one looked at.
+    /// Returns the time of a revision, as [`Cluster::moment`] does for the one looked at.
     ///
     /// # Errors
     /// As there.
@@ -75,9 +75,9 @@ impl Cluster {
         while let Some(lease) = entries.next().await.transpose()? {
             let lease = self.decoder.decode(&lease.key, &lease.value, lease.mod_revision.0);
             let renewal = lease.object().and_then(|lease| lease.pointer("/spec/renewTime")?.as_str()?.parse::<Timestamp>().ok());
-            renewed += usize::from(renewal.is_some_and(|renewal| time.duration_since(renewal) <= NEAR));
+            renewed += usize::from(renewal.is_some_and(|renewal| time.duration_since(renewal) <= MAX_LEASE_DISTANCE));
         }
-        Ok(renewed >= RENEWED)
+        Ok(renewed >= MIN_RENEWED_LEASES)
     }
 
     /// Checks what `--rev` and `--at` ask of objects that are of one moment: `--at` says when that was, and changes nothing but ages.
@@ -113,7 +113,7 @@ impl Cluster {
         }
         // What is newer than all that is dated is of about the newest time; of a live etcd, only where that is near now.
         let is_after = clock.dated_span().is_some_and(|(_, last)| revision > last);
-        let is_near = |newest: &Timestamp| !self.source.is_shared() || Timestamp::now().duration_since(*newest) <= NEAR;
+        let is_near = |newest: &Timestamp| !self.source.is_shared() || Timestamp::now().duration_since(*newest) <= MAX_LEASE_DISTANCE;
         Ok(newest.filter(|newest| is_after && is_near(newest)))
     }
 

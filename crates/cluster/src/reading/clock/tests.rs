@@ -8,7 +8,7 @@ use super::*;
 use crate::options::{Options, ReleaseChoice};
 
 /// How long etcd may have taken to commit and to tell, in seconds.
-const LAG: f64 = 0.05;
+const COMMIT_LAG_SECONDS: f64 = 0.05;
 
 fn recorded() -> Vec<(Revision, f64)> {
     let text = String::from_utf8(testdata::read("captures/k136-clock/times.jsonl.zst")).unwrap();
@@ -25,7 +25,7 @@ fn median_error(clock: &Clock, recorded: &[(Revision, f64)]) -> f64 {
     for &(revision, time) in recorded {
         let Some(dated) = clock.date(revision) else { continue };
         let off = (dated.time.as_microsecond() as f64 / 1e6 - time).abs();
-        assert!(off <= dated.error + LAG, "r{revision} came at {time} and is dated {} ±{}", dated.time, dated.error);
+        assert!(off <= dated.error + COMMIT_LAG_SECONDS, "r{revision} came at {time} and is dated {} ±{}", dated.time, dated.error);
         errors.push(dated.error);
     }
     assert!(errors.len() > recorded.len() * 9 / 10, "{} of {} are dated", errors.len(), recorded.len());

@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::read::walk_back;
 
 /// How many are read.
-const TICKERS: usize = 2;
+const MAX_TICKERS: usize = 2;
 /// Up to this many renewals are all read; of more, this many at revisions spread over the history.
-const RENEWALS: i64 = 128;
+const MAX_RENEWALS_READ: i64 = 128;
 /// Leases of leaders and API servers that are considered.
-const LEADERS: usize = 100;
+const MAX_LEADER_LEASES: usize = 100;
 /// Leases of kubelets that are considered.
-const KUBELETS: usize = 8;
+const MAX_KUBELET_LEASES: usize = 8;
 
 /// Finds those renewed most often and reads them over the whole span.
 ///
@@ -38,13 +38,13 @@ pub(super) async fn find(cluster: &Cluster, span: RevisionSpan, samples: &mut Sa
     }
     renewed.sort_by_key(|(renewals, ..)| std::cmp::Reverse(*renewals));
     let mut tickers = Vec::new();
-    for (renewals, period, newest) in renewed.into_iter().take(TICKERS) {
+    for (renewals, period, newest) in renewed.into_iter().take(MAX_TICKERS) {
         let ticker = Ticker { key: newest.key.to_vec(), period: period.max(1) };
-        if renewals <= RENEWALS {
+        if renewals <= MAX_RENEWALS_READ {
             ticker.read_back(cluster, newest, span.oldest, samples).await?;
         } else {
-            let step = (span.newest.0 - span.oldest.0) / RENEWALS;
-            for place in 0..=RENEWALS {
+            let step = (span.newest.0 - span.oldest.0) / MAX_RENEWALS_READ;
+            for place in 0..=MAX_RENEWALS_READ {
                 ticker.read_at(cluster, Revision(span.newest.0 - place * step), span, samples).await?;
             }
         }
@@ -57,7 +57,7 @@ pub(super) async fn find(cluster: &Cluster, span: RevisionSpan, samples: &mut Sa
 async fn candidates(cluster: &Cluster, newest: Revision) -> Result<Vec<KeyValue>> {
     let prefix = cluster.prefix().await?;
     let mut found = Vec::new();
-    for (below, most) in [("leases/kube-system/", LEADERS), ("leases/kube-node-lease/", KUBELETS)] {
+    for (below, most) in [("leases/kube-system/", MAX_LEADER_LEASES), ("leases/kube-node-lease/", MAX_KUBELET_LEASES)] {
         let range = KeyRange::prefix(format!("{prefix}/{below}"));
         match cluster.source.first(range, At::Revision(newest), Want::Values, most).await {
             Err(error) if error.is_denied() => {}

@@ -79,7 +79,7 @@ impl Cluster {
     /// The source cannot be read or has no history, or it begins after the end.
     pub(crate) async fn begins(&self, bound: Bound) -> Result<Since> {
         if self.source.is_one_moment() {
-            return Err(Error::invalid("--since needs a history, and API objects show one moment"));
+            return Err(Error::invalid("--since needs a history, but API objects show one moment"));
         }
         let (oldest, to) = (self.source.span().await?.oldest, self.revision().await?);
         let asked = match self.end_of(bound).await {

@@ -11,7 +11,7 @@ use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, RevisionSp
 pub const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// The first revision of an etcd, at which no key is there.
-const FIRST: Revision = Revision(1);
+const FIRST_REVISION: Revision = Revision(1);
 
 /// What a watch of all keys has brought so far.
 pub(super) struct WatchedItems {
@@ -27,7 +27,7 @@ pub(super) struct WatchedItems {
 
 impl Default for WatchedItems {
     fn default() -> Self {
-        Self { oldest: FIRST, events: Vec::new(), bytes: 0, reached: Revision(0), is_whole: true }
+        Self { oldest: FIRST_REVISION, events: Vec::new(), bytes: 0, reached: Revision(0), is_whole: true }
     }
 }
 
@@ -101,9 +101,10 @@ impl CachedHistory {
         if !is_whole || reached < newest || oldest > newest {
             return None;
         }
-        let before = if oldest == FIRST { Some(CachedState::at(FIRST)) } else { before.filter(|state| state.at == oldest) };
+        let before =
+            if oldest == FIRST_REVISION { Some(CachedState::at(FIRST_REVISION)) } else { before.filter(|state| state.at == oldest) };
         let versions = before.and_then(|state| state.entries).map(|entries| versions(entries, &events));
-        Some(Self { span: RevisionSpan { oldest, newest, compacted: (oldest > FIRST).then_some(oldest) }, events, versions })
+        Some(Self { span: RevisionSpan { oldest, newest, compacted: (oldest > FIRST_REVISION).then_some(oldest) }, events, versions })
     }
 
     /// The revisions that can be read.
@@ -140,7 +141,7 @@ impl CachedHistory {
         if to > newest {
             return None;
         }
-        let from = from.max(FIRST);
+        let from = from.max(FIRST_REVISION);
         let gap = (from < oldest).then(|| WatchItem::Gap { from, to: oldest.before().min(to) });
         let first = self.events.partition_point(|event| event.revision < from);
         let events = self.events[first..].iter().take_while(|event| event.revision <= to);

@@ -73,7 +73,7 @@ impl Cluster {
                     kinds.push(unlisted);
                     Address::parse(word, &kinds, &scope).map_err(Error::from)
                 }
-                // A key that begins with no slash, of something else than Kubernetes.
+                // A key that begins with no slash, of something other than Kubernetes.
                 None if word.contains('/') && self.has_key(word).await? => Ok(vec![Address::Key(word.to_owned())]),
                 None => Err(self.without_kind(typed, kind, nearest).await?),
             },

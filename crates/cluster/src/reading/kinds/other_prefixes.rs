@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::notice::Notice;
 
 /// The most values that are decoded.
-const DECODED: usize = 256;
+const MAX_VALUES_DECODED: usize = 256;
 
 /// The prefixes that keys of no resource give away, while keys are walked.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl OtherPrefixes {
         let known = self.found.keys().find(|prefix| entry.key.starts_with(format!("{prefix}/").as_bytes())).cloned();
         if let Some(prefix) = known {
             *self.found.entry(prefix).or_default() += 1;
-        } else if self.decoded < DECODED {
+        } else if self.decoded < MAX_VALUES_DECODED {
             self.decoded += 1;
             let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
             let Body::Object(object) = decoded.body else { return };

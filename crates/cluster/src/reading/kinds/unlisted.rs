@@ -10,7 +10,7 @@ use ketcd_kube::{KeyResource, Kind, RegistryKey};
 use ketcd_store::{At, KeyRange, Want};
 
 /// The most hops: a cluster has some hundred resources.
-const MOST: usize = 4096;
+const MAX_HOPS: usize = 4096;
 
 impl Cluster {
     /// The resources below the prefix that neither Kubernetes nor a definition at the revision looked at knows; none where all keys may not be read.
@@ -21,7 +21,7 @@ impl Cluster {
         let (prefix, kinds) = (self.prefix().await?, self.kinds().await?);
         let mut rest = KeyRange::prefix(format!("{prefix}/"));
         let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
-        for _ in 0..MOST {
+        for _ in 0..MAX_HOPS {
             let first = unless_denied(self.source.first(rest.clone(), at, Want::Keys, 1).await)?.unwrap_or_default();
             let Some(entry) = first.first() else { break };
             let folder = match RegistryKey::parse(prefix, &entry.key, kinds).object().map(|object| (object.resource, object.namespace)) {

@@ -37,9 +37,9 @@ pub async fn event_keys(cluster: &Cluster, namespace: &str, name: &str, newest: 
 
 /// Revisions of a long history, the newest first, at which is looked for what is not there any more.
 pub fn looks(oldest: Revision, newest: Revision) -> Vec<Revision> {
-    const LOOKS: i64 = 5;
-    let step = (newest.0 - oldest.0) / (LOOKS - 1);
-    (0..LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect()
+    const MAX_LOOKS: i64 = 5;
+    let step = (newest.0 - oldest.0) / (MAX_LOOKS - 1);
+    (0..MAX_LOOKS).map(|look| Revision((newest.0 - look * step).max(oldest.0))).collect()
 }
 
 /// All entries of a range at a revision.

@@ -18,7 +18,7 @@ impl Keys {
     /// The keys that words name, as far as the cluster's selectors select them.
     ///
     /// # Errors
-    /// A word that is no address, a source that cannot be read, or that nothing is selected.
+    /// A word that is not an address, a source that cannot be read, or a selection of nothing.
     pub async fn of(cluster: &Cluster, words: &[String]) -> Result<Self> {
         let addresses = cluster.selected_addresses(words).await?;
         let mut keys = Self::at(cluster.prefix().await?, addresses);
@@ -40,7 +40,7 @@ impl Cluster {
         Ok(self.selected(Keys::at(self.prefix().await?, addresses)).await?.addresses)
     }
 
-    /// Returns those of the keys whose objects the selectors select: all where there is none.
+    /// Returns those of the keys whose objects the selectors select: all if there is none.
     ///
     /// # Errors
     /// The source cannot be read, or nothing is selected.
@@ -95,7 +95,7 @@ impl Cluster {
 }
 
 impl Cluster {
-    /// The objects that words name and selectors select, each with its own key: of a kind, those that are there at the revision looked at.
+    /// The objects that words name and selectors select, each with its own key; for a kind, those that exist at the revision looked at.
     ///
     /// # Errors
     /// Those of [`Keys::of`].

@@ -21,7 +21,7 @@ pub struct LastChanges {
     pub has_earlier: bool,
 }
 
-/// Reads at most so many changes, up to the one that wrote `newest`. They are dated by the history: each as closely as the data allow, or
+/// Reads at most this many changes, up to the one that wrote `newest`. They are dated by the history: each as closely as the data allow, or
 /// all by what was read of it for the first of them.
 ///
 /// # Errors

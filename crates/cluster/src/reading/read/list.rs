@@ -15,7 +15,7 @@ use ketcd_kube::Object;
 
 impl Cluster {
     /// Returns the objects that an address names (`pod/shop/web-0`, `pods`, a raw key) and the selectors select, at the revision looked at, as an API
-    /// server returns them. A value that cannot be decoded is no object: it is noted, and [`Cluster::not_decoded`] counts it.
+    /// server returns them. A value that cannot be decoded is not returned: it is noted, and [`Cluster::not_decoded`] counts it.
     pub fn list(&self, address: &str) -> BoxStream<'_, Result<Object>> {
         let word = address.to_owned();
         try_stream! {

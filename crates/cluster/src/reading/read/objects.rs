@@ -36,7 +36,7 @@ pub enum Extent {
     Object,
 }
 
-/// An object on its way to whoever asked.
+/// An object on its way to the caller.
 pub struct Item<'c> {
     /// Its kind, where it is known.
     pub kind: Option<Arc<Kind>>,
@@ -74,8 +74,8 @@ pub struct KeyFilter<'c> {
 }
 
 impl<'c> KeyFilter<'c> {
-    /// The keys of an address: below a kind's prefix, a key of another shape is none of its objects. Without an address those of all objects (of the one
-    /// namespace, where one is given).
+    /// The keys of an address: below a kind's prefix, a key of another shape is not one of its objects. Without an address, those of all objects (in one
+    /// namespace if one is given).
     ///
     /// # Errors
     /// The kinds cannot be read.
@@ -91,7 +91,7 @@ impl<'c> KeyFilter<'c> {
         Self { prefix, kind: None, kinds: Some(kinds), counts_others: true, namespace: None }
     }
 
-    /// Returns what is stored under a key as an item, of which nothing is decoded; `None` where the key is not asked for.
+    /// Returns what is stored under a key as an item, not decoded; `None` if the key was not asked for.
     pub fn pick(&self, entry: KeyValue) -> Option<Item<'c>> {
         let mut item = Item { kind: self.kind.clone(), entry, body: ReadBody::None, prefix: self.prefix, kinds: self.kinds };
         let path = item.path();
@@ -264,7 +264,7 @@ pub(crate) fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> O
     Some(ObjectPath { resource: KeyResource::Known(kind), namespace, name })
 }
 
-/// The namespace and name of an object, of a kind, whose key goes on with `rest` behind the kind's prefix; `None` where that is no object's key.
+/// The namespace and name of an object, of a kind, whose key continues with `rest` behind the kind's prefix; `None` where that is no object's key.
 pub fn name_below<'a>(kind: &Kind, rest: &'a [u8]) -> Option<(Option<&'a str>, &'a str)> {
     let rest = std::str::from_utf8(rest).ok()?;
     let (namespace, name) =

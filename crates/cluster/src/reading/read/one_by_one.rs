@@ -29,7 +29,7 @@ pub(super) async fn items<'a>(
     let until = match until {
         Until::Revision(until) if one_by_one => until,
         _ => {
-            if source.is_shared() && span.newest.0 - span.oldest.0 > HEAVY {
+            if source.is_shared() && span.newest.0 - span.oldest.0 > MAX_LIGHT_REVISIONS {
                 cluster.note(Notice::HeavyHistory { revisions: span.newest.0 - span.oldest.0 + 1 });
             }
             return Ok(source.watch_ranges(keys.apart(), Revision(1), until).map_err(Error::from).boxed());
@@ -40,7 +40,9 @@ pub(super) async fn items<'a>(
     for key in &keys.ranges {
         let generations = match keys.beside.get(&key.start) {
             Some(alive_at) => Generations::Last(alive_at.clone()),
-            None if span.newest.0 - span.oldest.0 > FEW => Generations::All(alive_at(source, &key.start, span).await?),
+            None if span.newest.0 - span.oldest.0 > MAX_REVISIONS_WITHOUT_HINTS => {
+                Generations::All(alive_at(source, &key.start, span).await?)
+            }
             None => Generations::All(Vec::new()),
         };
         let history = source.key_history(key.start.clone(), until, generations).await?;
@@ -70,10 +72,10 @@ pub(super) async fn items<'a>(
 }
 
 /// etcd reads all of a history at once for a watch of its past; above so many revisions that is much.
-const HEAVY: i64 = 50_000;
+const MAX_LIGHT_REVISIONS: i64 = 50_000;
 
 /// A history of no more revisions needs no hints where a key may have been alive.
-const FEW: i64 = 5_000;
+const MAX_REVISIONS_WITHOUT_HINTS: i64 = 5_000;
 
 /// Revisions at which an object may have been alive: those at which Events about it were written.
 async fn alive_at(source: &dyn Source, key: &[u8], span: RevisionSpan) -> Result<Vec<Revision>> {

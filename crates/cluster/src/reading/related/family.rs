@@ -7,14 +7,14 @@ use futures_util::TryStreamExt;
 use serde_json::Value;
 
 use super::owners::{self, Owner, StoredObject};
-use super::story_keys::WORKLOADS;
+use super::story_keys::WORKLOAD_KINDS;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use ketcd_kube::{Kind, Kinds};
 use ketcd_store::{At, KeyRange, Want};
 
 /// What built-in controllers make objects of a kind own.
-const OWNED: &[(&str, &[&str])] = &[
+const OWNED_KINDS: &[(&str, &[&str])] = &[
     ("Deployment", &["replicasets.apps", "pods"]),
     ("ReplicaSet", &["pods"]),
     ("ReplicationController", &["pods"]),
@@ -105,12 +105,12 @@ impl Cluster {
 
 /// The kinds that an object may own.
 async fn owned_kinds(cluster: &Cluster, subject: &StoredObject) -> Result<Vec<String>> {
-    let of = |name: &str| OWNED.iter().find(|(kind, _)| *kind == name).map(|(_, owned)| *owned);
+    let of = |name: &str| OWNED_KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, owned)| *owned);
     let kind = subject.kind.as_deref();
     if let Some(owned) = kind.filter(|kind| !kind.is_custom()).and_then(|kind| of(&kind.kind)) {
         return Ok(owned.iter().map(|&resource| resource.to_owned()).collect());
     }
-    let mut owned: Vec<String> = WORKLOADS.iter().chain(OWNED_BY_OTHERS).map(|&resource| resource.to_owned()).collect();
+    let mut owned: Vec<String> = WORKLOAD_KINDS.iter().chain(OWNED_BY_OTHERS).map(|&resource| resource.to_owned()).collect();
     if let Some(custom) = kind.filter(|kind| kind.is_custom()) {
         // Controllers that bring kinds of their own make them own one another.
         let same_group = cluster.kinds().await?.iter().filter(|other| other.group == custom.group && other.is_stored());

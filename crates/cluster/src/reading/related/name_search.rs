@@ -13,7 +13,7 @@ use ketcd_kube::{Kind, RegistryKey, nearest};
 use ketcd_store::{KeyRange, Revision, Want};
 
 /// What a name without a kind means most often, the likeliest first, each kind as people type it.
-const LIKELY: [&str; 13] = ["deploy", "sts", "ds", "cronjob", "job", "rs", "pod", "node", "namespace", "svc", "cm", "pvc", "pv"];
+const LIKELY_KINDS: [&str; 13] = ["deploy", "sts", "ds", "cronjob", "job", "rs", "pod", "node", "namespace", "svc", "cm", "pvc", "pv"];
 
 impl Cluster {
     /// Returns the objects that a word without a kind may mean, the likeliest first: `NAME`, `NAMESPACE/NAME` or `NAMESPACE/KIND/NAME`.
@@ -75,7 +75,7 @@ impl Cluster {
     async fn called_on_live(&self, namespace: Option<&str>, name: &str, is_whole: bool) -> Result<Vec<ObjectElsewhere>> {
         let namespace = namespace.or_else(|| (!self.options.all_namespaces).then(|| self.namespace()));
         let mut found = Vec::new();
-        for kind in LIKELY.iter().filter_map(|word| built_in().find(word).ok()) {
+        for kind in LIKELY_KINDS.iter().filter_map(|word| built_in().find(word).ok()) {
             let own = namespace.filter(|_| kind.namespaced);
             let is_asked = if kind.namespaced { own.is_some() } else { !is_whole };
             if is_asked && self.is_there(kind, own, name).await? {
@@ -148,7 +148,7 @@ fn within(mut places: Vec<ObjectElsewhere>, namespace: Option<&str>, is_whole: b
     places.sort_by_cached_key(|place| {
         // A namespace is meant where none is looked at.
         let is_namespace = namespace.is_none() && place.kind == "namespace";
-        let rank = LIKELY.iter().position(|kind| *kind == place.kind).unwrap_or(LIKELY.len());
+        let rank = LIKELY_KINDS.iter().position(|kind| *kind == place.kind).unwrap_or(LIKELY_KINDS.len());
         (!is_namespace, rank, place.namespace.clone(), place.kind.clone())
     });
     places
@@ -162,6 +162,6 @@ fn as_typed(place: ObjectElsewhere) -> ObjectElsewhere {
 
 /// A kind as people type it: `deploy`, and `pod` rather than `po`.
 fn typed(kind: &Kind) -> String {
-    let likely = LIKELY.iter().find(|word| built_in().find(word).is_ok_and(|found| **found == *kind));
+    let likely = LIKELY_KINDS.iter().find(|word| built_in().find(word).is_ok_and(|found| **found == *kind));
     likely.map_or_else(|| kind.singular_resource(), |word| (*word).to_owned())
 }

@@ -11,7 +11,7 @@ use ketcd_kube::{Body, Kind, Kinds, Object};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// How many owners above one another are followed: more would be a circle.
-const DEEPEST: usize = 16;
+const MAX_OWNER_DEPTH: usize = 16;
 
 /// A stored object with its key.
 pub struct StoredObject {
@@ -46,7 +46,7 @@ pub struct Owner {
     pub reference: Value,
     /// The owner's namespace; empty where its kind has none, `None` where its kind is not known.
     pub namespace: Option<String>,
-    /// The owner; `None` where there is none under its name, or another one by now, or its kind is not known, or it may not be read.
+    /// The owner; `None` if there is none under its name, or another one by now, or its kind is not known, or it may not be read.
     pub found: Option<StoredObject>,
 }
 
@@ -72,7 +72,7 @@ pub async fn owners(cluster: &Cluster, object: &Value, at: At) -> Result<Vec<Own
             Some(kind) => owner(cluster, kind, &reference, namespace.as_deref(), at).await?,
             None => None,
         };
-        if chain.len() + 1 < DEEPEST {
+        if chain.len() + 1 < MAX_OWNER_DEPTH {
             next = found.as_ref().and_then(|found| self::reference(&found.object));
         }
         let namespace = kind.map(|kind| namespace.clone().filter(|_| kind.namespaced).unwrap_or_default());
@@ -105,7 +105,7 @@ pub(super) async fn owner(
     Ok(found.filter(|found| found.uid() == text(reference, "uid")))
 }
 
-/// The kind that `apiVersion` and `kind` name; the cluster's definitions are read only where no built-in kind is meant.
+/// The kind that `apiVersion` and `kind` name; the cluster's definitions are read only if it is not a built-in kind.
 ///
 /// # Errors
 /// The source cannot be read.

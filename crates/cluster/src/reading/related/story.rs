@@ -18,10 +18,10 @@ use crate::notice::Notice;
 use crate::read::{Keys, Read, alive_names, events};
 
 /// How many characters make a generated name unique.
-const RANDOM: usize = 5;
+const RANDOM_SUFFIX_CHARS: usize = 5;
 
 impl Cluster {
-    /// The objects asked for and selected: of those addressed, else of all of the namespace, else of all there are where `everything` is wanted.
+    /// The objects asked for and selected: those addressed, else all of the namespace, else all if `everything` is set.
     pub async fn asked(&self, addresses: &[String], everything: bool) -> Result<Keys> {
         if !addresses.is_empty() {
             return Keys::of(self, addresses).await;
@@ -142,7 +142,7 @@ async fn naming(cluster: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until:
 /// What the keys of all pods of one controller have in common: a generated name ends in five random characters (`names.SimpleNameGenerator`,
 /// apiserver pkg/storage/names/generate.go), and what a StatefulSet makes anew has the old name.
 fn family(key: &[u8]) -> Option<&[u8]> {
-    let (family, random) = key.split_at_checked(key.len().checked_sub(RANDOM)?)?;
+    let (family, random) = key.split_at_checked(key.len().checked_sub(RANDOM_SUFFIX_CHARS)?)?;
     (!random.contains(&b'/')).then_some(family)
 }
 

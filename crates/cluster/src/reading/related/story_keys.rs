@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::read::{Keys, all, event_keys, looks};
 
 /// Kinds that own others or are owned, so that a namespaced object's story needs them.
-pub(super) const WORKLOADS: &[&str] = &[
+pub(super) const WORKLOAD_KINDS: &[&str] = &[
     "deployments.apps",
     "replicasets.apps",
     "statefulsets.apps",
@@ -25,9 +25,10 @@ pub(super) const WORKLOADS: &[&str] = &[
 ];
 
 /// Kinds whose stories are of more than what bears their name.
-const WIDE: [&str; 6] = ["Node", "Namespace", "Service", "HorizontalPodAutoscaler", "PersistentVolumeClaim", "PersistentVolume"];
+const WIDE_STORY_KINDS: [&str; 6] =
+    ["Node", "Namespace", "Service", "HorizontalPodAutoscaler", "PersistentVolumeClaim", "PersistentVolume"];
 /// A generated name keeps so much of its base (`maxGeneratedNameLength`, apiserver pkg/storage/names/generate.go).
-const BASE: usize = 58;
+const MAX_NAME_BASE_CHARS: usize = 58;
 
 /// The keys beside those asked for, with revisions at which they were alive; `None` where the whole history has to be read.
 ///
@@ -43,7 +44,7 @@ pub(super) async fn beside(cluster: &Cluster, asked: &Keys, newest: Revision) ->
     let mut needs = RelatedKeys::new(cluster, newest).await?;
     for address in &asked.addresses {
         match address {
-            Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE.contains(&&*kind.kind) => {
+            Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE_STORY_KINDS.contains(&&*kind.kind) => {
                 needs.add_subject(kind, namespace, name).await?;
             }
             _ => return Ok(None),
@@ -130,9 +131,9 @@ impl<'s> RelatedKeys<'s> {
     /// Everything below an object, whose names begin with its own.
     async fn add_owned(&mut self, object: &Value, namespace: &str, name: &str) -> Result<()> {
         let mut uids: BTreeSet<String> = object["metadata"]["uid"].as_str().map(str::to_owned).into_iter().collect();
-        let base: String = name.chars().take(BASE).collect();
+        let base: String = name.chars().take(MAX_NAME_BASE_CHARS).collect();
         let mut found: BTreeMap<Vec<u8>, (Value, Vec<Revision>)> = BTreeMap::new();
-        for word in WORKLOADS.iter().copied().chain(["pods", "persistentvolumeclaims"]) {
+        for word in WORKLOAD_KINDS.iter().copied().chain(["pods", "persistentvolumeclaims"]) {
             let below = self.kind(word)?.key(self.prefix, Some(namespace), &base);
             for &look in &self.looks.clone() {
                 for version in self.list(&below, look).await? {
@@ -332,7 +333,7 @@ pub(super) fn needed(asked: &Keys, kinds: &Kinds, prefix: &str) -> Vec<KeyRange>
             add("leases.coordination.k8s.io", Some("kube-node-lease"));
         }
         if kind.namespaced {
-            WORKLOADS.iter().for_each(|word| add(word, namespace));
+            WORKLOAD_KINDS.iter().for_each(|word| add(word, namespace));
             if kind.kind != "Pod" {
                 add("pods", namespace);
             }

@@ -11,14 +11,14 @@ use crate::rights::scheduling;
 
 /// A change of a pod or a node: before and after it.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub enum SeenChange {
     /// A pod.
     Pod(Option<Arc<PodInfo>>, Option<Arc<PodInfo>>),
     /// A node.
     Node(Option<Arc<Node>>, Option<Arc<Node>>),
 }
 
-impl Seen {
+impl SeenChange {
     /// The object of a key, as it is after and as it was before.
     fn of(key: &ObjectKey, state: &ClusterState) -> Option<Self> {
         match key.kind {
@@ -46,7 +46,7 @@ impl Feed<'_> {
         &self,
         state: &mut ClusterState,
         (from, until): (Revision, Revision),
-        each: &mut dyn FnMut(&ClusterState, Revision, &Seen),
+        each: &mut dyn FnMut(&ClusterState, Revision, &SeenChange),
     ) -> Result<()> {
         if from > until {
             return Ok(());
@@ -54,9 +54,9 @@ impl Feed<'_> {
         let watched = scheduling(self.prefix.trim_end_matches('/'));
         self.follow::<Error>(watched, from, until, &mut |version| {
             let (key, revision) = (version.key().cloned(), version.revision());
-            let before = key.as_ref().and_then(|key| Seen::of(key, state));
+            let before = key.as_ref().and_then(|key| SeenChange::of(key, state));
             version.put(state);
-            if let Some(seen) = key.and_then(|key| Seen::of(&key, state)) {
+            if let Some(seen) = key.and_then(|key| SeenChange::of(&key, state)) {
                 each(state, Revision(revision), &seen.after(before));
             }
             Ok(())

@@ -47,7 +47,7 @@ impl<'s> Feed<'s> {
     /// Hands on the objects below a path at a revision.
     pub(super) async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(WatchedVersion)) -> Result<()> {
         let range = KeyRange::prefix(format!("{}{below}", self.prefix));
-        let mut chunks = self.cluster.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK_ENTRIES);
         while let Some(chunk) = chunks.next().await {
             let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
             take_all(&entries, |entry| self.read(entry), &mut *put);
@@ -61,7 +61,7 @@ impl<'s> Feed<'s> {
         if event.kind == EventKind::Put {
             return self.read(entry);
         }
-        Some(WatchedVersion { what: What::Watched(self.key(&entry.key)?, None), revision: event.revision.0 })
+        Some(WatchedVersion { what: FeedItem::Watched(self.key(&entry.key)?, None), revision: event.revision.0 })
     }
 
     /// An object that concerns a scheduler, read as far as that needs no state.
@@ -70,9 +70,9 @@ impl<'s> Feed<'s> {
         let what = match self.key(&entry.key) {
             Some(key) => {
                 let object = stored.parsed(key.kind);
-                What::Watched(key, Some(object))
+                FeedItem::Watched(key, Some(object))
             }
-            None if self.is_event(&entry.key) => What::Event(stored),
+            None if self.is_event(&entry.key) => FeedItem::Event(stored),
             None => return None,
         };
         Some(WatchedVersion { what, revision: entry.mod_revision.0 })
@@ -104,11 +104,11 @@ impl<'s> Feed<'s> {
 
 /// A version of an object that concerns a scheduler.
 pub(super) struct WatchedVersion<'e> {
-    what: What<'e>,
+    what: FeedItem<'e>,
     revision: i64,
 }
 
-enum What<'e> {
+enum FeedItem<'e> {
     /// An object that a scheduler watches, `None` where it was deleted.
     Watched(ObjectKey, Option<Preparsed<'e>>),
     /// An Event.
@@ -122,31 +122,31 @@ impl WatchedVersion<'_> {
 
     /// The object's key; `None`: it is an Event.
     pub(super) fn key(&self) -> Option<&ObjectKey> {
-        if let What::Watched(key, _) = &self.what { Some(key) } else { None }
+        if let FeedItem::Watched(key, _) = &self.what { Some(key) } else { None }
     }
 
     pub(super) fn put(self, state: &mut ClusterState) {
-        if let What::Watched(key, object) = self.what {
+        if let FeedItem::Watched(key, object) = self.what {
             state.apply(&key, object, self.revision);
         }
     }
 
     pub(super) fn seed(self, replay: &mut Replay) {
-        if let What::Watched(key, Some(object)) = self.what {
+        if let FeedItem::Watched(key, Some(object)) = self.what {
             replay.seed(&key, object, self.revision);
         }
     }
 
     pub(super) fn advance(self, replay: &mut Replay) -> Vec<Attempt> {
         match self.what {
-            What::Watched(key, object) => replay.advance(&key, object, self.revision),
-            What::Event(object) => replay.observe_event(object, self.revision).into_iter().collect(),
+            FeedItem::Watched(key, object) => replay.advance(&key, object, self.revision),
+            FeedItem::Event(object) => replay.observe_event(object, self.revision).into_iter().collect(),
         }
     }
 }
 
 /// How many entries are taken from the source at once, if that many are at hand.
-pub(super) const CHUNK: usize = 16_384;
+pub(super) const CHUNK_ENTRIES: usize = 16_384;
 
 /// [`prefetch`] of what cannot fail.
 pub(super) fn take_all<'e>(

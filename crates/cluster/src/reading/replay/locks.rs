@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::notice::RestartsUnknown;
 
 /// The annotation that holds a leader's record where the lock is not a Lease.
-const RECORD: &str = "control-plane.alpha.kubernetes.io/leader";
+const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
 /// Where locks other than Leases are.
 const OLD_PLACES: [&str; 2] = ["services/endpoints", "configmaps"];
@@ -131,7 +131,8 @@ impl Feed<'_> {
     /// Who holds a lock in a version of it.
     pub(super) fn held(&self, entry: &KeyValue) -> Held {
         let Some(object) = self.object(entry) else { return Held { created: entry.create_revision.0, ..Held::default() } };
-        let parsed = object["metadata"]["annotations"][RECORD].as_str().and_then(|record| serde_json::from_str::<Value>(record).ok());
+        let parsed =
+            object["metadata"]["annotations"][LEADER_ANNOTATION].as_str().and_then(|record| serde_json::from_str::<Value>(record).ok());
         let (record, transitions) = match &parsed {
             Some(record) => (record, "leaderTransitions"),
             None => (&object["spec"], "leaseTransitions"),

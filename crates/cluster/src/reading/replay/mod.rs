@@ -10,6 +10,6 @@ mod scheduler_start;
 mod state_and_changes;
 mod walk;
 
-pub use cache_view::Seen;
+pub use cache_view::SeenChange;
 pub use feed::Feed;
 pub use scheduler::{ConfigurationFile, SchedulerOptions};

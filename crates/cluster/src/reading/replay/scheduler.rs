@@ -29,7 +29,7 @@ pub struct ConfigurationFile<'a> {
 }
 
 impl Feed<'_> {
-    /// The scheduler whose rules are applied: of the release found at `at`, unless another one is given.
+    /// The scheduler whose rules are applied: that of the release found at `at`, unless another one is given.
     ///
     /// # Errors
     /// The source cannot be read, or the options would be refused by that scheduler.
@@ -136,7 +136,7 @@ impl Feed<'_> {
                 return Error::invalid(problem).hint("name the file that kube-scheduler is given with --config");
             }
             let refused = Error::invalid(format!("kube-scheduler {} would refuse {}: {}", version.release, file.name, reasons.join("; ")));
-            refused.hint("mend the file, or give the scheduler's own version with --scheduler-version")
+            refused.hint("correct the file, or give the scheduler's own version with --scheduler-version")
         })
     }
 }

@@ -11,7 +11,7 @@ use super::feed::Feed;
 use crate::error::Result;
 use crate::notice::{Notice, SchedulerStart};
 
-const OPENSHIFT: &str = "openshift-kube-scheduler";
+const OPENSHIFT_SCHEDULER: &str = "openshift-kube-scheduler";
 
 /// What is known of the scheduler's start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,10 +61,10 @@ impl Feed<'_> {
         Ok(Start { configuration, without: None, gates })
     }
 
-    /// The arguments of the scheduler's Pods; `None` where there are none, where they differ or cannot be read.
+    /// The arguments of the scheduler's Pods; `None` if there are none, where they differ or cannot be read.
     async fn arguments(&self, at: Revision) -> Result<Option<Arguments>> {
         let mut pods = Vec::new();
-        for namespace in ["kube-system", OPENSHIFT] {
+        for namespace in ["kube-system", OPENSHIFT_SCHEDULER] {
             match self.entries(KeyRange::prefix(format!("{}pods/{namespace}/", self.prefix)), at).await {
                 Err(error) if error.refusal().is_some() => return Ok(None),
                 entries => {
@@ -84,14 +84,14 @@ impl Feed<'_> {
     async fn config_map(&self, revision: Option<&str>, at: Revision) -> Result<Option<(String, String)>> {
         let of_revision = revision.map(|revision| format!("config-{revision}"));
         for name in of_revision.into_iter().chain(["config".to_owned()]) {
-            let entries = self.entries(KeyRange::key(format!("{}configmaps/{OPENSHIFT}/{name}", self.prefix)), at).await;
+            let entries = self.entries(KeyRange::key(format!("{}configmaps/{OPENSHIFT_SCHEDULER}/{name}", self.prefix)), at).await;
             let entries = match entries {
                 Err(error) if error.refusal().is_some() => return Ok(None),
                 entries => entries?,
             };
             let text = entries.first().and_then(|entry| self.object(entry)?["data"]["config.yaml"].as_str().map(str::to_owned));
             if let Some(text) = text {
-                return Ok(Some((format!("configmap/{OPENSHIFT}/{name}"), text)));
+                return Ok(Some((format!("configmap/{OPENSHIFT_SCHEDULER}/{name}"), text)));
             }
         }
         Ok(None)

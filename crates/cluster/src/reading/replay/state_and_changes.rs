@@ -8,7 +8,7 @@ use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
 use ketcd_store::{At, Error as StoreError, Event, Generations, KeyRange, KeyValue, Origin, Revision, Want, WatchItem};
 
-use super::feed::{CHUNK, Feed, take_all};
+use super::feed::{CHUNK_ENTRIES, Feed, take_all};
 use crate::error::Result;
 use crate::read::walk_back;
 
@@ -48,7 +48,7 @@ impl Feed<'_> {
         moved: &mut Vec<KeyValue>,
     ) -> Result<Vec<Bytes>> {
         let mut survivors = Vec::new();
-        let mut chunks = self.cluster.source.range(below, At::Revision(shown), Want::Values).await?.entries.ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.range(below, At::Revision(shown), Want::Values).await?.entries.ready_chunks(CHUNK_ENTRIES);
         while let Some(chunk) = chunks.next().await {
             let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
             survivors.extend(entries.iter().filter(|entry| entry.create_revision <= begun).map(|entry| entry.key.clone()));
@@ -82,7 +82,7 @@ impl Feed<'_> {
     /// The keys of a range at `begun` that are not among the `survivors`: where etcd counts more than them, that part is looked at more closely.
     async fn deleted(&self, below: KeyRange, survivors: &[Bytes], begun: Revision) -> Result<Vec<Bytes>> {
         /// So few keys are listed rather than counted.
-        const FEW: usize = 16;
+        const MAX_LISTED_KEYS: usize = 16;
         let mut found = Vec::new();
         let mut parts = vec![(below, survivors)];
         while let Some((range, survivors)) = parts.pop() {
@@ -90,7 +90,7 @@ impl Feed<'_> {
             if there == survivors.len() as u64 {
                 continue;
             }
-            if survivors.len() <= FEW {
+            if survivors.len() <= MAX_LISTED_KEYS {
                 let listing = self.cluster.source.range(range, At::Revision(begun), Want::Keys).await?;
                 let keys: Vec<Bytes> = listing.entries.map_ok(|entry| entry.key).try_collect().await?;
                 found.extend(keys.into_iter().filter(|key| !survivors.contains(key)));

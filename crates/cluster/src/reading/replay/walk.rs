@@ -8,7 +8,7 @@ use ketcd_scheduler::cluster::{ClusterState, ObjectKey, WatchedKind, prefetch};
 use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, OpenAttempts, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
-use super::feed::{CHUNK, Feed, WatchedVersion, take_all};
+use super::feed::{CHUNK_ENTRIES, Feed, WatchedVersion, take_all};
 use super::restarts::{Restarts, Takeover};
 use crate::error::{Error, Result};
 use crate::notice::Notice;
@@ -131,7 +131,7 @@ impl Feed<'_> {
         until: Revision,
         take: &mut dyn FnMut(WatchedVersion) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut chunks = self.cluster.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK_ENTRIES);
         // Missing revisions before this one are reported already, in one piece though some of their changes are left.
         let mut reported = Revision(0);
         let mut missing = Vec::new();

@@ -29,7 +29,7 @@ pub struct Lacking {
 }
 
 impl Cluster {
-    /// Tells the source what will be read: of a user of few rights it asks that and nothing else.
+    /// Tells the source what will be read: for a user with few rights, it reads only that.
     pub fn announce(&self, reads: &Reads<'_>) {
         let prefix = self.options.prefix.as_deref().map_or(DEFAULT_PREFIX.to_owned(), normalize_prefix);
         let keys = reads.keys(self, &prefix, built_in());

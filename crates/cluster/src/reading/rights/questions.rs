@@ -54,7 +54,7 @@ pub struct Right {
     pub also: &'static str,
 }
 
-const OBJECTS: Right = Right {
+const OBJECTS_RIGHT: Right = Right {
     commands: "`get`, `ls`, `diff --rev`, `watch`, `describe`, `tree`, `extract` of objects",
     needs: "their keys: `/registry/pods/` for `pods -A`, `/registry/pods/lab/` for `pods -n lab`, `/registry/pods/lab/web-0` for one",
     also: "the release (`/registry/apiregistration.k8s.io/`, `/registry/minions/`; else `--release`); definitions of custom kinds, without which only \
@@ -65,15 +65,15 @@ const ONE_HISTORY: Right = Right {
     needs: "its key",
     also: "the same; for `timeline` its Events, owners, owned and volumes",
 };
-const HISTORIES: Right = Right {
+const HISTORIES_RIGHT: Right = Right {
     commands: "`history`, `timeline` of many objects, `grep` of kinds",
     needs: "their keys; before etcd 3.4.25 and 3.5.8 all keys (etcd issue 15220)",
     also: "the same",
 };
-const CONFIGURATION: Right =
+const CONFIGURATION_RIGHT: Right =
     Right { commands: "`get --with-config`", needs: "the pod, and the `configmaps` and `secrets` of its namespace that it uses", also: "" };
-const EVENTS: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
-const DECISIONS: Right = Right {
+const EVENTS_RIGHT: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
+const DECISIONS_RIGHT: Right = Right {
     commands: "`explain`",
     needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys",
     also: "`/registry/leases/kube-system/kube-scheduler`, which shows when the scheduler was restarted",
@@ -81,25 +81,38 @@ const DECISIONS: Right = Right {
 const WHAT_IF: Right = Right {
     commands: "`what-if`",
     needs: "what a scheduler watches",
-    also: "what controllers and admission look at (`/registry/deployments/`, `/registry/priorityclasses/` and others); what may not be read is named",
+    also: "what controllers and admission look at (`/registry/deployments/`, `/registry/priorityclasses/` and others); missing permissions are listed",
 };
-const REPORT: Right = Right { commands: "`report` of objects", needs: "their keys, and what `explain` needs", also: "" };
-const TRIAGE: Right = Right {
+const REPORT_RIGHT: Right = Right { commands: "`report` of objects", needs: "their keys, and what `explain` needs", also: "" };
+const TRIAGE_RIGHT: Right = Right {
     commands: "`triage`",
     needs: "`/registry/pods/` and `/registry/minions/`",
     also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
-const EVERYTHING: Right = Right {
+const EVERYTHING_RIGHT: Right = Right {
     commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `serve`, `report`, `verify`, `diff --rev` and `history --all`",
     needs: "all keys",
     also: "",
 };
-const RECORD: Right = Right { commands: "`record`", needs: "all keys; with `--keys` all from the first to the last of them", also: "" };
-const STATUS: Right = Right { commands: "`status`", needs: "any key; all keys to count them all", also: "" };
+const RECORD_RIGHT: Right =
+    Right { commands: "`record`", needs: "all keys; with `--keys` all from the first to the last of them", also: "" };
+const STATUS_RIGHT: Right = Right { commands: "`status`", needs: "any key; all keys to count them all", also: "" };
 
 /// The rows of the table of rights.
-const TABLE: [&Right; 12] =
-    [&OBJECTS, &ONE_HISTORY, &HISTORIES, &CONFIGURATION, &EVENTS, &DECISIONS, &WHAT_IF, &REPORT, &TRIAGE, &EVERYTHING, &RECORD, &STATUS];
+const RIGHTS_TABLE: [&Right; 12] = [
+    &OBJECTS_RIGHT,
+    &ONE_HISTORY,
+    &HISTORIES_RIGHT,
+    &CONFIGURATION_RIGHT,
+    &EVENTS_RIGHT,
+    &DECISIONS_RIGHT,
+    &WHAT_IF,
+    &REPORT_RIGHT,
+    &TRIAGE_RIGHT,
+    &EVERYTHING_RIGHT,
+    &RECORD_RIGHT,
+    &STATUS_RIGHT,
+];
 
 impl<'a> Question<'a> {
     /// Returns what cannot be done without.
@@ -127,18 +140,18 @@ impl<'a> Question<'a> {
     /// Returns what a role needs to have it answered, in words.
     pub fn right(&self) -> &'static Right {
         match self {
-            Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) | Self::Grep([]) => &EVERYTHING,
-            Self::Everything | Self::Export => &EVERYTHING,
-            Self::Objects(_) | Self::EveryObject | Self::Differences(_) | Self::Extract(_) => &OBJECTS,
+            Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) | Self::Grep([]) => &EVERYTHING_RIGHT,
+            Self::Everything | Self::Export => &EVERYTHING_RIGHT,
+            Self::Objects(_) | Self::EveryObject | Self::Differences(_) | Self::Extract(_) => &OBJECTS_RIGHT,
             Self::Blame(_) | Self::History([_]) | Self::Timeline([_]) => &ONE_HISTORY,
-            Self::History(_) | Self::Timeline(_) | Self::Grep(_) => &HISTORIES,
-            Self::WithConfiguration(_) => &CONFIGURATION,
-            Self::Events(_) => &EVENTS,
-            Self::Decisions(_) => &DECISIONS,
+            Self::History(_) | Self::Timeline(_) | Self::Grep(_) => &HISTORIES_RIGHT,
+            Self::WithConfiguration(_) => &CONFIGURATION_RIGHT,
+            Self::Events(_) => &EVENTS_RIGHT,
+            Self::Decisions(_) => &DECISIONS_RIGHT,
             Self::WhatIf => &WHAT_IF,
-            Self::Report(_) => &REPORT,
-            Self::Triage => &TRIAGE,
-            Self::Status => &STATUS,
+            Self::Report(_) => &REPORT_RIGHT,
+            Self::Triage => &TRIAGE_RIGHT,
+            Self::Status => &STATUS_RIGHT,
         }
     }
 }
@@ -146,7 +159,7 @@ impl<'a> Question<'a> {
 /// Returns the table of rights in Markdown.
 pub fn table() -> String {
     let mut table = "| command | needs `read` on | if the role has it, also reads |\n|---|---|---|\n".to_owned();
-    for Right { commands, needs, also } in TABLE {
+    for Right { commands, needs, also } in RIGHTS_TABLE {
         let also = if also.is_empty() { String::new() } else { format!("{also} ") };
         let _ = writeln!(table, "| {commands} | {needs} | {also}|");
     }
@@ -182,7 +195,7 @@ mod tests {
                 Question::Status,
             ];
             for question in questions {
-                assert!(TABLE.contains(&question.right()), "{question:?}");
+                assert!(RIGHTS_TABLE.contains(&question.right()), "{question:?}");
                 let addressed = question.reads().words;
                 assert!(addressed.is_empty() || addressed == words, "{question:?}");
             }

@@ -4,7 +4,7 @@ use ketcd_kube::{Address, AddressError, Kinds, Scope, UnknownKind};
 use ketcd_scheduler::cluster::WatchedKind;
 use ketcd_store::KeyRange;
 
-use crate::cluster::{Cluster, DEFINITIONS};
+use crate::cluster::{CRD_PATH, Cluster};
 use crate::kinds::joined;
 use crate::triage::kinds as troubles;
 
@@ -75,7 +75,7 @@ impl<'a> Reads<'a> {
             match Address::parse(&word, kinds, &scope_of_words) {
                 Ok(found) => keys.extend(found.iter().map(range)),
                 Err(AddressError::Kind(UnknownKind::Unknown { word: kind, .. })) => {
-                    keys.push(below(DEFINITIONS));
+                    keys.push(below(CRD_PATH));
                     keys.extend(
                         kind.split_once('.')
                             .filter(|(_, group)| group.contains('.'))

@@ -20,10 +20,10 @@ use managed::StatusField;
 use timed_step::{TimedStep, time};
 
 /// Timestamps in objects are whole seconds, cut off.
-const SECOND: f64 = 1.0;
+const TIMESTAMP_PRECISION_SECONDS: f64 = 1.0;
 
 /// Steps in the order in which they follow from each other, where they fall into one second; others come after them.
-const ORDER: &[StepKind] = &[
+const STEP_ORDER: &[StepKind] = &[
     StepKind::Created,
     StepKind::Registered,
     StepKind::Gated,
@@ -52,11 +52,13 @@ pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
     }
     deleting(&mut collector);
     collector.steps.extend(managed::last_writes(object));
-    collector.steps.sort_by_key(|timed| (timed.at, ORDER.iter().position(|phase| *phase == timed.step.phase).unwrap_or(ORDER.len())));
+    collector
+        .steps
+        .sort_by_key(|timed| (timed.at, STEP_ORDER.iter().position(|phase| *phase == timed.step.phase).unwrap_or(STEP_ORDER.len())));
     let phase = |timed: TimedStep| Phase {
         phase: timed.step.phase,
         revision,
-        dated: Some(Dated { time: timed.at, error: SECOND }),
+        dated: Some(Dated { time: timed.at, error: TIMESTAMP_PRECISION_SECONDS }),
         by: timed.by,
         logged: None,
         is_placed: false,
@@ -70,7 +72,7 @@ pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
 
 /// The time of a Kubernetes Event by itself: when it was last seen.
 pub(super) fn dated(time: Option<Timestamp>) -> Option<Dated> {
-    time.map(|time| Dated { time, error: SECOND })
+    time.map(|time| Dated { time, error: TIMESTAMP_PRECISION_SECONDS })
 }
 
 fn created(collector: &mut StepCollector<'_>) {

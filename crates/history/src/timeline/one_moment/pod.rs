@@ -10,13 +10,13 @@ use crate::timeline::pod::{exit, is_sidecar, names};
 use crate::timeline::{ByField, condition, items};
 
 /// The annotation of pods that a kubelet reads from a file: no scheduler sees them.
-const MIRROR: &str = "kubernetes.io/config.mirror";
+const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 pub(super) fn collect(collector: &mut StepCollector<'_>) {
     let pod = collector.object;
     let gates = names(items(Some(pod), ["spec", "schedulingGates"]));
     let node = pod["spec"]["nodeName"].as_str();
-    let mirror = pod["metadata"]["annotations"][MIRROR].is_string();
+    let mirror = pod["metadata"]["annotations"][MIRROR_ANNOTATION].is_string();
     collector.conditions(|kind, status, condition| match (kind, status) {
         ("PodScheduled", "True") if !mirror => node.map(|node| (StepKind::Scheduled, StepDetail::Target(node.to_owned()))),
         ("PodScheduled", "False") if condition["reason"] == "SchedulingGated" => Some((StepKind::Gated, StepDetail::Gates(gates.clone()))),
@@ -35,15 +35,15 @@ pub(super) fn collect(collector: &mut StepCollector<'_>) {
 
 fn containers(collector: &mut StepCollector<'_>) {
     let pod = collector.object;
-    const INIT: [StepKind; 3] = [StepKind::InitStarted, StepKind::InitFinished, StepKind::InitFailed];
-    const SIDECAR: [StepKind; 3] = [StepKind::SidecarStarted, StepKind::SidecarEnded, StepKind::SidecarFailed];
-    const DEBUG: [StepKind; 3] = [StepKind::DebugStarted, StepKind::DebugEnded, StepKind::DebugEnded];
+    const INIT_STEPS: [StepKind; 3] = [StepKind::InitStarted, StepKind::InitFinished, StepKind::InitFailed];
+    const SIDECAR_STEPS: [StepKind; 3] = [StepKind::SidecarStarted, StepKind::SidecarEnded, StepKind::SidecarFailed];
+    const DEBUG_STEPS: [StepKind; 3] = [StepKind::DebugStarted, StepKind::DebugEnded, StepKind::DebugEnded];
     let init_containers = ByField::named(items(Some(pod), ["spec", "initContainers"]));
     for status in items(Some(pod), ["status", "initContainerStatuses"]) {
-        aside(collector, status, if is_sidecar(&init_containers, status) { SIDECAR } else { INIT }, "initContainerStatuses");
+        aside(collector, status, if is_sidecar(&init_containers, status) { SIDECAR_STEPS } else { INIT_STEPS }, "initContainerStatuses");
     }
     for status in items(Some(pod), ["status", "ephemeralContainerStatuses"]) {
-        aside(collector, status, DEBUG, "ephemeralContainerStatuses");
+        aside(collector, status, DEBUG_STEPS, "ephemeralContainerStatuses");
     }
     let mut started: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for status in items(Some(pod), ["status", "containerStatuses"]) {
@@ -52,25 +52,25 @@ fn containers(collector: &mut StepCollector<'_>) {
         let begun = [&state["running"], &state["terminated"]].into_iter().find_map(|state| state["startedAt"].as_str());
         let restarts = status["restartCount"].as_i64().unwrap_or(0);
         let ended = |end: &Value| StepDetail::ContainerEnded { container: name.to_owned(), exit: exit(end) };
-        collector.add(StepKind::Terminated, ended(last), &last["finishedAt"], STATUSES);
+        collector.add(StepKind::Terminated, ended(last), &last["finishedAt"], CONTAINER_STATUSES);
         match begun {
             Some(begun) if restarts > 0 => {
                 let after = last.is_object().then(|| exit(last));
                 let detail = StepDetail::Restarted { container: name.to_owned(), count: restarts, after };
-                collector.add(StepKind::Restarted, detail, &begun.into(), STATUSES);
+                collector.add(StepKind::Restarted, detail, &begun.into(), CONTAINER_STATUSES);
             }
             Some(begun) => started.entry(begun.to_owned()).or_default().push(name.to_owned()),
             None => {}
         }
         let end = &state["terminated"];
-        collector.add(StepKind::Terminated, ended(end), &end["finishedAt"], STATUSES);
+        collector.add(StepKind::Terminated, ended(end), &end["finishedAt"], CONTAINER_STATUSES);
     }
     for (at, names) in started {
-        collector.add(StepKind::ContainersStarted, StepDetail::Containers(names), &at.into(), STATUSES);
+        collector.add(StepKind::ContainersStarted, StepDetail::Containers(names), &at.into(), CONTAINER_STATUSES);
     }
 }
 
-const STATUSES: StatusField<'static> = StatusField::Status("containerStatuses");
+const CONTAINER_STATUSES: StatusField<'static> = StatusField::Status("containerStatuses");
 
 /// Init containers, sidecars and ephemeral containers: started, and ended well or badly.
 fn aside(collector: &mut StepCollector<'_>, status: &Value, [started, finished, failed]: [StepKind; 3], list: &str) {
@@ -119,6 +119,6 @@ fn ended(collector: &mut StepCollector<'_>) {
     let ends = statuses.iter().map(|status| status["state"]["terminated"]["finishedAt"].as_str());
     if let Some(end) = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max()) {
         let detail = if phase == StepKind::Failed { why(&pod["status"]).into() } else { StepDetail::None };
-        collector.add(phase, detail, &end.into(), STATUSES);
+        collector.add(phase, detail, &end.into(), CONTAINER_STATUSES);
     }
 }

@@ -9,7 +9,7 @@ use crate::timeline::Subject;
 use crate::trouble::{Likeness, Trouble, TroubleKind, lease_trouble, waits_for_pod};
 
 /// More nodes of one trouble than this are one finding.
-const NODES: usize = 5;
+const MAX_NODES_LISTED: usize = 5;
 
 /// All that is wrong, the weightiest first.
 pub(super) fn findings(triage: Triage) -> Vec<Finding> {
@@ -64,7 +64,7 @@ impl Chains {
             gone.entry(trouble.likeness()).or_default().push((name, trouble));
         }
         for nodes in gone.into_values() {
-            if nodes.len() > NODES {
+            if nodes.len() > MAX_NODES_LISTED {
                 let finding = self.lost_nodes(nodes);
                 self.found.extend(finding);
                 continue;

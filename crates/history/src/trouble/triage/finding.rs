@@ -78,7 +78,7 @@ pub fn by_weight(findings: &mut [Finding]) {
 }
 
 /// The most findings alike that are listed one by one; more become one finding.
-const ALIKE: usize = 3;
+const MAX_ALIKE_FINDINGS: usize = 3;
 
 /// Makes one finding of many alike in one namespace that have no effects and no owner, then of many alike that are left in several.
 pub(super) fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
@@ -98,7 +98,7 @@ fn merge_by(findings: Vec<Finding>, place: impl Fn(&Finding) -> String) -> Vec<F
         }
     }
     for group in alike.into_values() {
-        if group.len() <= ALIKE { merged.extend(group) } else { merged.extend(joined(group)) }
+        if group.len() <= MAX_ALIKE_FINDINGS { merged.extend(group) } else { merged.extend(joined(group)) }
     }
     merged
 }

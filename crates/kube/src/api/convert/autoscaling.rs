@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-pub(super) const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+pub(super) const METRICS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/metrics";
 pub(super) const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
-pub(super) const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-pub(super) const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+pub(super) const CONDITIONS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/conditions";
+pub(super) const BEHAVIOR_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
 /// The first release whose scaling rules have a tolerance.
 const WITH_TOLERANCE: u16 = 33;
@@ -15,7 +15,7 @@ const WITH_TOLERANCE: u16 = 33;
 /// Makes an autoscaler of v2 (or of v2beta2, which has the same fields) one of v1.
 pub(super) fn to_v1(object: &mut Value, release: u16) {
     let mut annotations = object["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
-    for own in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
+    for own in [METRICS_ANNOTATION, CURRENT_METRICS, CONDITIONS_ANNOTATION, BEHAVIOR_ANNOTATION] {
         annotations.remove(own);
     }
     let mut set = |name: &str, text: Option<String>| drop(text.map(|text| annotations.insert(name.to_owned(), text.into())));
@@ -24,10 +24,10 @@ pub(super) fn to_v1(object: &mut Value, release: u16) {
     let others: Vec<String> = metrics.iter().filter(|metric| cpu(metric, "target").is_none()).map(|own| metric(own, "target")).collect();
     let states: Vec<String> = current.iter().map(|own| metric(own, "current")).collect();
     let conditions: Vec<String> = list(&object["status"]["conditions"]).iter().map(condition).collect();
-    for (name, texts) in [(METRICS, others), (CURRENT_METRICS, states), (CONDITIONS, conditions)] {
+    for (name, texts) in [(METRICS_ANNOTATION, others), (CURRENT_METRICS, states), (CONDITIONS_ANNOTATION, conditions)] {
         set(name, (!texts.is_empty()).then(|| format!("[{}]", texts.join(","))));
     }
-    set(BEHAVIOR, object["spec"].get("behavior").map(|own| behavior(own, release)));
+    set(BEHAVIOR_ANNOTATION, object["spec"].get("behavior").map(|own| behavior(own, release)));
     let target = metrics.iter().find_map(|metric| cpu(metric, "target"));
     let utilization = current.iter().find_map(|metric| cpu(metric, "current"));
     if !annotations.is_empty() {
@@ -60,7 +60,7 @@ pub(super) fn to_v2beta1(object: &mut Value, release: u16) {
     if let (Some(rules), Some(metadata)) = (rules, object.get_mut("metadata").and_then(Value::as_object_mut)) {
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
         if let Some(annotations) = annotations.as_object_mut() {
-            annotations.insert(BEHAVIOR.to_owned(), behavior(&rules, release).into());
+            annotations.insert(BEHAVIOR_ANNOTATION.to_owned(), behavior(&rules, release).into());
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(object["status"], json!({"currentReplicas": 0, "desiredReplicas": 2, "currentCPUUtilizationPercentage": 40}));
         let annotation = |name: &str| object["metadata"]["annotations"][name].as_str().unwrap().to_owned();
         assert_eq!(
-            annotation(METRICS),
+            annotation(METRICS_ANNOTATION),
             r#"[{"type":"Object","object":{"target":{"kind":"Ingress","name":"i","apiVersion":"networking.k8s.io/v1"},"metricName":"rps","targetValue":"0","averageValue":"5"}}]"#
         );
         assert_eq!(

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::autoscaling::{BEHAVIOR, CONDITIONS, CURRENT_METRICS, METRICS};
+use super::autoscaling::{BEHAVIOR_ANNOTATION, CONDITIONS_ANNOTATION, CURRENT_METRICS, METRICS_ANNOTATION};
 
 /// The CPU utilization of an autoscaler that names no metric.
 const DEFAULT_CPU: i64 = 80;
@@ -16,7 +16,8 @@ pub(super) fn to_v2(object: &mut Value) {
         let text = annotations.remove(name)?;
         serde_json::from_str::<Value>(text.as_str()?).ok()
     };
-    let (metrics, current, conditions, behavior) = (take(METRICS), take(CURRENT_METRICS), take(CONDITIONS), take(BEHAVIOR));
+    let (metrics, current, conditions, behavior) =
+        (take(METRICS_ANNOTATION), take(CURRENT_METRICS), take(CONDITIONS_ANNOTATION), take(BEHAVIOR_ANNOTATION));
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         if annotations.is_empty() {
             metadata.remove("annotations");

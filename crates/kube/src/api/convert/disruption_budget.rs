@@ -4,14 +4,14 @@
 
 use serde_json::{Value, json};
 
-const LABEL: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
+const EMPTY_SELECTOR_LABEL: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
 
 /// Makes a budget of v1beta1 one of v1, or back.
 pub(super) fn convert(budget: &mut Value, is_to_v1: bool) {
     let Some(selector) = budget.get_mut("spec").and_then(|spec| spec.get_mut("selector")).filter(|selector| selector.is_object()) else {
         return;
     };
-    let with = |operator: &str| json!({"matchExpressions": [{"key": LABEL, "operator": operator}]});
+    let with = |operator: &str| json!({"matchExpressions": [{"key": EMPTY_SELECTOR_LABEL, "operator": operator}]});
     let (none_of_v1, all_of_beta) = (with("Exists"), with("DoesNotExist"));
     *selector = match (is_to_v1, &*selector) {
         (true, own) if *own == json!({}) => none_of_v1,
@@ -26,7 +26,7 @@ pub(super) fn convert(budget: &mut Value, is_to_v1: bool) {
 fn strip(selector: &mut Value) {
     let Some(members) = selector.as_object_mut() else { return };
     if let Some(expressions) = members.get_mut("matchExpressions").and_then(Value::as_array_mut) {
-        expressions.retain(|expression| expression["key"] != LABEL);
+        expressions.retain(|expression| expression["key"] != EMPTY_SELECTOR_LABEL);
         if expressions.is_empty() {
             members.remove("matchExpressions");
         }
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn empty_selectors_mean_what_they_meant() {
         let budget = |selector: Value| json!({"spec": {"selector": selector}});
-        let with = |operator: &str| json!({"matchExpressions": [{"key": LABEL, "operator": operator}]});
+        let with = |operator: &str| json!({"matchExpressions": [{"key": EMPTY_SELECTOR_LABEL, "operator": operator}]});
         let labels = json!({"matchLabels": {"app": "web"}});
         for (beta, v1) in [(json!({}), with("Exists")), (with("DoesNotExist"), json!({})), (labels.clone(), labels)] {
             let mut converted = budget(beta.clone());
@@ -49,7 +49,8 @@ mod tests {
             convert(&mut converted, false);
             assert_eq!(converted, budget(beta));
         }
-        let mut mixed = budget(json!({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": LABEL, "operator": "Exists"}]}));
+        let mut mixed =
+            budget(json!({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": EMPTY_SELECTOR_LABEL, "operator": "Exists"}]}));
         convert(&mut mixed, true);
         assert_eq!(mixed, budget(json!({"matchLabels": {"a": "b"}})));
     }

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-const ZONE: &str = "topology.kubernetes.io/zone";
-const HOST: &str = "kubernetes.io/hostname";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 fn each(slice: &mut Value, change: impl Fn(&mut Map<String, Value>)) {
     let endpoints = slice.get_mut("endpoints").and_then(Value::as_array_mut).into_iter().flatten();
@@ -16,9 +16,9 @@ fn each(slice: &mut Value, change: impl Fn(&mut Map<String, Value>)) {
 pub(super) fn to_v1(slice: &mut Value) {
     each(slice, |endpoint| {
         let Some(Value::Object(mut topology)) = endpoint.remove("topology") else { return };
-        endpoint.extend(topology.remove(ZONE).map(|zone| ("zone".to_owned(), zone)));
-        if topology.get(HOST).is_some_and(|host| endpoint.get("nodeName") == Some(host)) {
-            topology.remove(HOST);
+        endpoint.extend(topology.remove(ZONE_LABEL).map(|zone| ("zone".to_owned(), zone)));
+        if topology.get(HOSTNAME_LABEL).is_some_and(|host| endpoint.get("nodeName") == Some(host)) {
+            topology.remove(HOSTNAME_LABEL);
         }
         if !topology.is_empty() {
             endpoint.insert("deprecatedTopology".to_owned(), topology.into());
@@ -34,9 +34,9 @@ pub(super) fn from_v1(slice: &mut Value) {
             Some(Value::Object(topology)) => topology,
             _ => Map::new(),
         };
-        topology.extend(zone.map(|zone| (ZONE.to_owned(), zone)));
-        if let Some(node) = node.filter(|_| topology.get(HOST).is_none_or(|host| host == "")) {
-            topology.insert(HOST.to_owned(), node);
+        topology.extend(zone.map(|zone| (ZONE_LABEL.to_owned(), zone)));
+        if let Some(node) = node.filter(|_| topology.get(HOSTNAME_LABEL).is_none_or(|host| host == "")) {
+            topology.insert(HOSTNAME_LABEL.to_owned(), node);
         }
         if !topology.is_empty() {
             endpoint.insert("topology".to_owned(), topology.into());
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn zone_and_node_are_fields_or_topology() {
-        let old = json!({"endpoints": [{"nodeName": "n1", "topology": {ZONE: "a", HOST: "n1", "own": "x"}}, {"topology": {HOST: "n2"}}]});
-        let new = json!({"endpoints": [{"nodeName": "n1", "zone": "a", "deprecatedTopology": {"own": "x"}}, {"deprecatedTopology": {HOST: "n2"}}]});
+        let old = json!({"endpoints": [{"nodeName": "n1", "topology": {ZONE_LABEL: "a", HOSTNAME_LABEL: "n1", "own": "x"}}, {"topology": {HOSTNAME_LABEL: "n2"}}]});
+        let new = json!({"endpoints": [{"nodeName": "n1", "zone": "a", "deprecatedTopology": {"own": "x"}}, {"deprecatedTopology": {HOSTNAME_LABEL: "n2"}}]});
         let mut slice = old.clone();
         to_v1(&mut slice);
         assert_eq!(slice, new);

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 /// The field in core, the field in events.k8s.io.
-const NAMES: [(&str, &str); 7] = [
+const FIELD_PAIRS: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
     ("source", "deprecatedSource"),
@@ -37,7 +37,7 @@ pub(super) fn to_core(event: &mut Value) {
 }
 
 fn rename(event: &mut Map<String, Value>, direction: fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
-    for (from, to) in NAMES.map(direction) {
+    for (from, to) in FIELD_PAIRS.map(direction) {
         if let Some(value) = event.remove(from) {
             event.insert(to.to_owned(), value);
         }

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-const ROLLBACK: &str = "deprecated.deployment.rollback.revision";
-const GENERATION: &str = "deprecated.daemonset.template.generation";
+const ROLLBACK_ANNOTATION: &str = "deprecated.deployment.rollback.revision";
+const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
 /// Whether these are versions of one workload.
 pub(super) fn are_versions(stored: &str, wanted: &str, kind: &str) -> bool {
@@ -24,20 +24,20 @@ pub(super) fn convert(object: &mut Value, kind: &str, stored: &str, wanted: &str
     match (kind, has_field(stored), has_field(wanted)) {
         ("Deployment", true, false) => {
             let rollback = remove(object, "spec", "rollbackTo").map(|rollback| rollback["revision"].as_i64().unwrap_or(0));
-            remove(object, "metadata", "annotations").into_iter().for_each(|own| annotate(object, without(own, ROLLBACK)));
-            rollback.into_iter().for_each(|revision| annotate(object, one(ROLLBACK, &revision.to_string())));
+            remove(object, "metadata", "annotations").into_iter().for_each(|own| annotate(object, without(own, ROLLBACK_ANNOTATION)));
+            rollback.into_iter().for_each(|revision| annotate(object, one(ROLLBACK_ANNOTATION, &revision.to_string())));
         }
         ("Deployment", false, true) => {
-            if let Some(revision) = number(object, ROLLBACK)? {
+            if let Some(revision) = number(object, ROLLBACK_ANNOTATION)? {
                 object["spec"]["rollbackTo"] = json!({ "revision": revision });
             }
         }
         ("DaemonSet", true, false) => {
             let generation = remove(object, "spec", "templateGeneration").and_then(|generation| generation.as_i64()).unwrap_or(0);
-            annotate(object, one(GENERATION, &generation.to_string()));
+            annotate(object, one(TEMPLATE_GENERATION_ANNOTATION, &generation.to_string()));
         }
         ("DaemonSet", false, true) => {
-            if let Some(generation) = number(object, GENERATION)? {
+            if let Some(generation) = number(object, TEMPLATE_GENERATION_ANNOTATION)? {
                 object["spec"]["templateGeneration"] = generation.into();
             }
         }
@@ -80,7 +80,7 @@ fn annotate(object: &mut Value, annotations: Map<String, Value>) {
 fn number(object: &mut Value, name: &str) -> Result<Option<i64>, String> {
     let Some(text) = object["metadata"]["annotations"][name].as_str().map(str::to_owned) else { return Ok(None) };
     // In a rollback, upstream keeps an empty text.
-    if text.is_empty() && name == ROLLBACK {
+    if text.is_empty() && name == ROLLBACK_ANNOTATION {
         return Ok(None);
     }
     let number = text.parse().map_err(|_| format!("with the annotation {name}, whose text {text:?} is not a number"))?;
@@ -105,26 +105,26 @@ mod tests {
     #[test]
     fn what_one_has_in_a_field_the_other_has_in_an_annotation() {
         let fields = json!({"metadata": {"name": "a"}, "spec": {"rollbackTo": {"revision": 3}}});
-        let annotated = json!({"metadata": {"name": "a", "annotations": {ROLLBACK: "3"}}, "spec": {}});
+        let annotated = json!({"metadata": {"name": "a", "annotations": {ROLLBACK_ANNOTATION: "3"}}, "spec": {}});
         for (old, new) in [("extensions/v1beta1", "apps/v1"), ("apps/v1beta1", "apps/v1beta2")] {
             check("Deployment", (old, &fields), (new, &annotated));
         }
         let fields = json!({"metadata": {"annotations": {"own": "x"}}, "spec": {"templateGeneration": 2}});
-        let annotated = json!({"metadata": {"annotations": {"own": "x", GENERATION: "2"}}, "spec": {}});
+        let annotated = json!({"metadata": {"annotations": {"own": "x", TEMPLATE_GENERATION_ANNOTATION: "2"}}, "spec": {}});
         check("DaemonSet", ("extensions/v1beta1", &fields), ("apps/v1", &annotated));
         assert!(!are_versions("apps/v1", "extensions/v1beta1", "StatefulSet"));
     }
 
     #[test]
     fn an_annotation_that_is_no_number_is_named() {
-        let mut object = json!({"metadata": {"annotations": {GENERATION: "many"}}, "spec": {}});
+        let mut object = json!({"metadata": {"annotations": {TEMPLATE_GENERATION_ANNOTATION: "many"}}, "spec": {}});
         let refused = convert(&mut object, "DaemonSet", "apps/v1", "extensions/v1beta1").unwrap_err();
-        assert!(refused.contains(GENERATION) && refused.contains("\"many\""), "{refused}");
+        assert!(refused.contains(TEMPLATE_GENERATION_ANNOTATION) && refused.contains("\"many\""), "{refused}");
     }
 
     #[test]
     fn an_annotation_beside_the_field_goes() {
-        let mut object = json!({"metadata": {"annotations": {ROLLBACK: "9"}}, "spec": {}});
+        let mut object = json!({"metadata": {"annotations": {ROLLBACK_ANNOTATION: "9"}}, "spec": {}});
         convert(&mut object, "Deployment", "extensions/v1beta1", "apps/v1").unwrap();
         assert_eq!(object, json!({"metadata": {}, "spec": {}}));
     }

@@ -133,7 +133,7 @@ pub struct ExportedFile {
 pub struct ObjectRow<'a> {
     /// The exported revision.
     pub revision: i64,
-    /// The moment that the exported revision stands for; null where nothing shows it.
+    /// The time of the exported revision; null if nothing shows it.
     pub time: Option<Time>,
     /// The kind, such as `Pod`; null where the value cannot be decoded and the kind of the key is not known.
     pub kind: Option<&'a str>,
@@ -204,7 +204,7 @@ pub struct HistoryRow<'a> {
     pub actor: Option<String>,
     /// How that is known; null where the data does not show who made it.
     pub actor_from: Option<ActorFrom>,
-    /// How many operations the patch has; null where there is no patch.
+    /// How many operations the patch has; null if there is no patch.
     pub patch_operations: Option<i64>,
     /// A JSON Patch (RFC 6902) from the previous readable version to this one; null for `ADDED`, and where either version is not readable.
     #[schemars(with = "Option<Vec<PatchOperation>>")]

@@ -32,13 +32,13 @@ pub(super) fn text(check: &PodCheck) -> String {
 
 /// The other pods that were found.
 pub(super) fn who(check: &PodCheck) -> Option<String> {
-    const NAMED: usize = 3;
+    const MAX_PODS_NAMED: usize = 3;
     match check {
         PodCheck::Affinity { domain, found, .. }
         | PodCheck::AntiAffinity { domain, found, .. }
         | PodCheck::ExistingAntiAffinity { domain, found } => {
             let others = names(found.get(1..).filter(|others| !others.is_empty())?, domain);
-            Some(format!("also {}", first(&others, NAMED)))
+            Some(format!("also {}", first(&others, MAX_PODS_NAMED)))
         }
         _ => None,
     }
@@ -48,7 +48,7 @@ pub(super) fn who(check: &PodCheck) -> Option<String> {
 fn those(found: &[FoundPod], domain: &TopologyDomain) -> String {
     match (found, domain) {
         ([], _) => format!("none is {}", place(domain)),
-        (_, TopologyDomain::AbsentNodes) => format!("the node is gone of {}", first(&names(found, domain), 1)),
+        (_, TopologyDomain::AbsentNodes) => format!("the node of {} is gone", first(&names(found, domain), 1)),
         _ => format!("{} is {}", place(domain), first(&names(found, domain), 1)),
     }
 }
@@ -96,7 +96,7 @@ fn requirement(requirement: &Requirement) -> String {
 }
 
 fn skew(of: &SpreadCheck) -> String {
-    const DOMAINS: usize = 6;
+    const MAX_DOMAINS_NAMED: usize = 6;
     let pods = if of.count == 1 { "pod" } else { "pods" };
     let one_more = if of.own > 0 { " and this one" } else { "" };
     let least = if of.few {
@@ -104,7 +104,7 @@ fn skew(of: &SpreadCheck) -> String {
     } else {
         format!("the emptiest domain {}", of.least)
     };
-    let domains = list(of.domains.iter().map(|(value, count)| format!("{value} {count}")), DOMAINS);
+    let domains = list(of.domains.iter().map(|(value, count)| format!("{value} {count}")), MAX_DOMAINS_NAMED);
     let (key, value, count, max_skew) = (&of.key, &of.value, of.count, of.max_skew);
     format!("{key}={value} holds {count} matching {pods}{one_more}, {least}: skew {}, maxSkew {max_skew} ({domains})", of.skew())
 }

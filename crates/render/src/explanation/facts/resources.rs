@@ -32,11 +32,11 @@ pub(super) fn text(check: &ResourceCheck) -> String {
 
 /// The pods that take most of a resource.
 pub(super) fn who(check: &ResourceCheck) -> Option<String> {
-    const SHOWN: usize = 3;
+    const MAX_PODS_NAMED: usize = 3;
     match check {
         ResourceCheck::Requested { resource, pods, .. } if !pods.is_empty() => {
             let pods = pods.iter().map(|(key, requested)| format!("{} {}", pod(key), amount(resource, *requested)));
-            Some(format!("by {}", list(pods, SHOWN)))
+            Some(format!("by {}", list(pods, MAX_PODS_NAMED)))
         }
         _ => None,
     }
@@ -44,7 +44,7 @@ pub(super) fn who(check: &ResourceCheck) -> Option<String> {
 
 /// An amount as people write it: cores, Gi, pieces.
 fn amount(resource: &str, value: i64) -> String {
-    const UNITS: [(&str, i64); 4] = [("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+    const BYTE_UNITS: [(&str, i64); 4] = [("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
     let trimmed = |number: f64| {
         let text = format!("{number:.2}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -52,7 +52,7 @@ fn amount(resource: &str, value: i64) -> String {
     match resource {
         "cpu" if value % 1000 == 0 || value.unsigned_abs() >= 1000 => trimmed(value as f64 / 1000.0),
         "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => match UNITS.iter().find(|(_, unit)| value.unsigned_abs() >= unit.unsigned_abs()) {
+        _ if is_in_bytes(resource) => match BYTE_UNITS.iter().find(|(_, unit)| value.unsigned_abs() >= unit.unsigned_abs()) {
             Some((suffix, unit)) => format!("{}{suffix}", trimmed(value as f64 / *unit as f64)),
             None => value.to_string(),
         },

@@ -8,7 +8,7 @@ use super::{first, labels, pod};
 /// What was checked; `holds`: whether it lets the pod pass.
 pub(super) fn text(check: &VolumeCheck, holds: bool) -> String {
     match check {
-        VolumeCheck::Disk { disk: source, user: None } => format!("{} is nobody's here", disk(source)),
+        VolumeCheck::Disk { disk: source, user: None } => format!("no pod here uses {}", disk(source)),
         VolumeCheck::Disk { disk: source, user: Some(user) } => format!("{} is {}'s", disk(source), pod(user)),
         VolumeCheck::ReadWriteOncePod { claim, user: None } => format!("claim {claim} (ReadWriteOncePod) is used by no other pod"),
         VolumeCheck::ReadWriteOncePod { claim, user: Some((user, node)) } => {
@@ -25,7 +25,7 @@ pub(super) fn text(check: &VolumeCheck, holds: bool) -> String {
         VolumeCheck::ProvisionedElsewhere { claim, node } => format!("claim {claim} is being provisioned on {node}"),
         VolumeCheck::NoVolume { claim, size, class, volumes, free, reached, provisioner } => {
             let size = size.as_deref().unwrap_or("any size");
-            let there = format!("of its {volumes} volumes {free} are free, {reached} of them reached from here");
+            let there = format!("{free} of its {volumes} volumes are free, {reached} of them reachable from here");
             let provisioner = provisioner.as_ref().map(|provisioner| format!("; {provisioner} can make none here")).unwrap_or_default();
             format!("claim {claim} wants {size} of class {class:?}: {there}{provisioner}")
         }
@@ -72,7 +72,7 @@ fn reach(affinity: &[WantedLabel], reached: bool) -> String {
 }
 
 fn names(volumes: &[CountedVolume]) -> String {
-    const NAMED: usize = 4;
+    const MAX_VOLUMES_NAMED: usize = 4;
     let name = |volume: &CountedVolume| match volume {
         CountedVolume::Handle(handle) => handle.clone(),
         CountedVolume::Claim(claim) => format!("claim {claim}"),
@@ -80,5 +80,5 @@ fn names(volumes: &[CountedVolume]) -> String {
         _ => unreachable!("of another version"),
     };
     let names: Vec<String> = volumes.iter().map(name).collect();
-    if names.is_empty() { String::new() } else { format!(" ({})", first(&names, NAMED)) }
+    if names.is_empty() { String::new() } else { format!(" ({})", first(&names, MAX_VOLUMES_NAMED)) }
 }

@@ -28,7 +28,7 @@ pub(super) struct Cycle<'a> {
     topology_key: Option<&'a str>,
     /// The placements tried.
     placements: Vec<Placement<'a>>,
-    /// The composite pod groups above it, the nearest first; absent where there are none.
+    /// The composite pod groups above it, the nearest first; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     composite_pod_groups: Vec<Composite<'a>>,
     /// The pods that preemption would delete for the group.
@@ -82,7 +82,7 @@ struct Placement<'a> {
     message: &'a str,
     /// Every plugin that scores placements.
     scores: Vec<Score>,
-    /// The sum of the weighted scores; null where there are none.
+    /// The sum of the weighted scores; null if there are none.
     total: Option<i64>,
     /// The group's pods on it.
     pods: Vec<Member<'a>>,
@@ -114,7 +114,7 @@ struct Member<'a> {
     node: Option<&'a str>,
     /// Whether other pods must be evicted first.
     preempts: bool,
-    /// Nodes that are as good; absent where there are none.
+    /// Nodes that are as good; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tied: Vec<&'a str>,
     /// The scheduler's message where it fits on none; null elsewhere.

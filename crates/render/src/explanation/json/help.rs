@@ -38,12 +38,12 @@ pub(super) struct Search<'a> {
     nodes: usize,
     /// The number of nodes there are.
     of: usize,
-    /// The nodes on which the search was cut short, so that a smaller set of changes may exist; absent where there are none.
+    /// The nodes on which the search was cut short, so that a smaller set of changes may exist; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cut: Vec<&'a str>,
     /// Whether each was played on with the cluster's controllers, as `what-if` does; otherwise the scheduler's filters alone accept it.
     played: bool,
-    /// How many changes that the filters accept are left out, because the pod found no place when they were played; absent where there are none.
+    /// How many changes that the filters accept are left out, because the pod found no place when they were played; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     refuted: usize,
 }

@@ -73,14 +73,14 @@ pub struct Document<'a> {
     /// What was written about the pod after its last refusal: then it is evaluated as it is now; absent where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_refusal: Option<&'a SinceRefusal>,
-    /// The volumes of a pod that was not started which are attached to another node, where the pod was named; absent where there are none.
+    /// The volumes of a pod that was not started which are attached to another node, where the pod was named; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     held_volumes: Vec<HeldVolume<'a>>,
     /// The nodes; with `--node`, that one.
     nodes: Vec<node::Node<'a>>,
     /// The smallest changes that would make the pod fit, the best first; empty for a pod that found a node.
     remedies: Vec<help::Remedy<'a>>,
-    /// Nodes that no known change makes fit; absent where there are none.
+    /// Nodes that no known change makes fit; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beyond_help: Vec<help::Hopeless<'a>>,
     /// How far remedies were searched for; absent where they were not.
@@ -92,7 +92,7 @@ pub struct Document<'a> {
     /// The cycle of the pod's pod group; absent for a pod without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<group::Cycle<'a>>,
-    /// The devices that the pod's claims were allocated; absent where there are none.
+    /// The devices that the pod's claims were allocated; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     recorded_devices: Vec<devices::Recorded<'a>>,
     /// The stretch of history that was asked for, in `-o json` of one pod; absent where neither end was.

@@ -22,12 +22,12 @@ pub(super) struct Node<'a> {
     pub(super) filters: Vec<Filter<'a>>,
     /// Every scoring plugin, where the pod fits on more than one node; empty where scores decide nothing.
     pub(super) scores: Vec<Score<'a>>,
-    /// The sum of the weighted scores; null where there are none.
+    /// The sum of the weighted scores; null if there are none.
     pub(super) total: Option<i64>,
     /// The lowest and the highest sum, where it depends on which pods the scheduler had assumed; absent elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_range: Option<TotalRange>,
-    /// The devices that the pod's claims would be allocated here; absent where there are none.
+    /// The devices that the pod's claims would be allocated here; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<devices::Device<'a>>,
     /// True where the release takes devices in random order, so that others may be allocated; absent elsewhere.
@@ -51,7 +51,7 @@ pub struct Filter<'a> {
     pub(super) plugin: &'a str,
     /// The status it returns.
     pub(super) status: Status,
-    /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent where there are none.
+    /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub(super) reasons: Cow<'a, [Cow<'static, str>]>,

@@ -12,9 +12,9 @@ use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 /// Names of objects in one line.
-const NAMED: usize = 3;
+const MAX_OBJECTS_NAMED: usize = 3;
 
-/// What is wrong, in a few words that may stand behind an object's name.
+/// What is wrong, in a few words that can follow an object's name.
 pub fn what(trouble: &Trouble) -> String {
     let reason = trouble.reason.as_deref();
     let about = trouble.about.join(", ");
@@ -77,13 +77,13 @@ pub fn what(trouble: &Trouble) -> String {
     }
 }
 
-/// Which of the two is likelier, and why: it was written past the API server, or the log is incomplete.
+/// Which of the two is likelier, and why: it was written directly to etcd, or the log is incomplete.
 pub(super) fn unexplained(why: &str) -> &'static str {
     match why {
-        "SameBytes" => "written past the API server: the same bytes again, which an API server does not write",
-        "Misplaced" => "written past the API server: the value belongs to another object than the key",
+        "SameBytes" => "written directly to etcd: the same bytes again, which an API server does not write",
+        "Misplaced" => "written directly to etcd: the value belongs to another object than the key",
         "NoRequests" => "more likely the log is incomplete: several changes in a row have no request",
-        _ => "more likely written past the API server: the log holds the requests before and after it, and those of similar changes",
+        _ => "more likely written directly to etcd: the log holds the requests before and after it, and those of similar changes",
     }
 }
 
@@ -222,19 +222,19 @@ pub(crate) fn plural(kind: &str) -> String {
 /// The first names of several objects; empty where there is one.
 pub fn names(finding: &Finding) -> String {
     let many = finding.subjects.len() > 1;
-    let shown = finding.subjects.iter().take(if many { NAMED } else { 0 });
+    let shown = finding.subjects.iter().take(if many { MAX_OBJECTS_NAMED } else { 0 });
     let place = |subject: &Subject| {
         let named = finding.owner.is_some() || subject.namespace.is_empty();
         if named { subject.name.clone() } else { format!("{}/{}", subject.namespace, subject.name) }
     };
     let mut names = shown.map(place).collect::<Vec<_>>().join(", ");
-    if finding.subjects.len() > NAMED {
+    if finding.subjects.len() > MAX_OBJECTS_NAMED {
         names.push_str(", …");
     }
     names
 }
 
-/// Since when, and how long that is: `since 22:17:03 (43 s)`, of a released lease `20 s ago`; empty if it is not known. The date is added if it is
+/// Since when, and how long that is: `since 22:17:03 (43 s)`, for a released lease `20 s ago`; empty if it is not known. The date is added if it is
 /// another day. Where several objects have it since different times, it says that it is of the first.
 pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     let Some(since) = finding.since() else { return String::new() };

@@ -380,13 +380,13 @@ mod tests {
 
     #[test]
     fn a_cron_job_says_what_its_event_calls_for() {
-        const LATE: &str = "not started when it was due";
+        const LATE_SENTENCE: &str = "not started when it was due";
         let cron = |active: &str, never: &str| trouble(TroubleKind::CronJobNotStarted, &["*/5 * * * *", active, never]);
-        check(cron("", ""), LATE, "schedule */5 * * * *", "check that kube-controller-manager is running");
-        check(cron("", "never"), LATE, "schedule */5 * * * *, never started", "check that kube-controller-manager is running");
+        check(cron("", ""), LATE_SENTENCE, "schedule */5 * * * *", "check that kube-controller-manager is running");
+        check(cron("", "never"), LATE_SENTENCE, "schedule */5 * * * *, never started", "check that kube-controller-manager is running");
         check(
             cron("poll-1", ""),
-            LATE,
+            LATE_SENTENCE,
             "schedule */5 * * * *; job poll-1 still runs, and concurrencyPolicy is Forbid",
             "job poll-1 has to end, or be deleted",
         );
@@ -405,7 +405,7 @@ mod tests {
             ("FailedGet", ""),
             ("FailedDelete", ""),
         ] {
-            check(said(cron("", ""), reason, "so it is"), LATE, &format!("schedule */5 * * * *; {reason}: so it is"), remedy);
+            check(said(cron("", ""), reason, "so it is"), LATE_SENTENCE, &format!("schedule */5 * * * *; {reason}: so it is"), remedy);
         }
         let unreadable = trouble(TroubleKind::CronJobNotStarted, &["61 * * * *", "", "", "unreadable"]);
         check(

@@ -26,16 +26,16 @@ pub(crate) struct NodeAllocatableClaim {
 impl NodeAllocatableClaim {
     /// Compiles an entry. What cannot be read is added to `problems`.
     pub(crate) fn compile(entry: &NodeAllocatableClaimFields, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
-        const PLACE: &str = "status.nodeAllocatableResourceClaimStatuses";
+        const STATUS_FIELD: &str = "status.nodeAllocatableResourceClaimStatuses";
         let mut listed = |name: &Option<Text>, quantity: &Option<Text>| {
             let (name, quantity) = (name.as_deref()?, quantity.as_deref()?);
-            compiled(name, quantity, PLACE, interner, problems)
+            compiled(name, quantity, STATUS_FIELD, interner, problems)
         };
         let overhead = || entry.overhead.iter().flatten();
         let mut mapped: ResourceList = entry.mapping.iter().flatten().filter_map(|of| listed(&of.name, &of.quantity)).collect();
         let per_pod = overhead().filter_map(|of| listed(&of.name, &of.per_pod)).collect();
         let per_container = overhead().filter_map(|of| listed(&of.name, &of.per_container)).collect();
-        mapped.extend(resource_list(entry.resources.as_ref(), PLACE, interner, problems));
+        mapped.extend(resource_list(entry.resources.as_ref(), STATUS_FIELD, interner, problems));
         let containers = entry.containers.iter().flatten().map(|name| interner.string(name)).collect();
         Self {
             claim: interner.string(entry.resource_claim_name.as_deref().unwrap_or_default()),

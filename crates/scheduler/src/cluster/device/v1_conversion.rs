@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// The fields that a v1 request has in `exactly`.
-const EXACTLY: [&str; 7] = ["deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"];
+const EXACTLY_FIELDS: [&str; 7] = ["deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"];
 
 /// Converts a claim or slice of any version to the shape of v1.
 pub(in crate::cluster) fn to_v1(object: &mut Value) {
@@ -26,7 +26,7 @@ fn request(request: &mut Map<String, Value>) {
         return;
     }
     let alternatives = request.get("firstAvailable").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
-    let fields = EXACTLY.iter().filter_map(|name| request.remove(*name).map(|value| ((*name).to_owned(), value)));
+    let fields = EXACTLY_FIELDS.iter().filter_map(|name| request.remove(*name).map(|value| ((*name).to_owned(), value)));
     let exactly: Map<String, Value> = fields.collect();
     if !alternatives {
         request.insert("exactly".to_owned(), exactly.into());

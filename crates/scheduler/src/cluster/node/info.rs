@@ -29,7 +29,7 @@ impl Taint {
 
 /// A condition of a node's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Condition {
+pub(crate) struct NodeCondition {
     /// Its type.
     pub(crate) kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
@@ -54,7 +54,7 @@ pub struct Node {
     /// `status.allocatable.pods`; 0 where absent.
     pub allowed_pods: i64,
     /// `status.conditions`, in order.
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<NodeCondition>,
     /// `status.images`: every name with its size in bytes.
     pub(crate) images: Vec<(Arc<str>, i64)>,
     /// `status.declaredFeatures`.
@@ -198,7 +198,8 @@ impl Node {
         let taints = spec.taints.iter().flatten().map(|taint| Taint::compile(taint, interner)).collect();
         let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
         let conditions = status.conditions.iter().flatten();
-        let conditions = conditions.map(|condition| Condition { kind: text(&condition.type_), status: text(&condition.status) }).collect();
+        let conditions =
+            conditions.map(|condition| NodeCondition { kind: text(&condition.type_), status: text(&condition.status) }).collect();
         let kubelet_version = text(&status.node_info.as_ref().and_then(|info| info.kubelet_version.clone()));
         let images = status.images.iter().flatten();
         let images = images.flat_map(|image| image.names.iter().flatten().map(|name| (name, image.size_bytes.unwrap_or(0))));

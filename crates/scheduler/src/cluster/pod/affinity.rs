@@ -82,7 +82,7 @@ fn equalities(selector: Option<&LabelSelector>) -> usize {
 
 /// A pod's affinity or anti-affinity to other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct PodAffinity {
+pub(crate) struct PodAffinityTerms {
     /// Whether the object is present at all, even empty.
     pub(crate) present: bool,
     /// Terms that must hold.
@@ -95,7 +95,7 @@ pub(crate) struct PodAffinity {
     unparsed_preferred: bool,
 }
 
-impl PodAffinity {
+impl PodAffinityTerms {
     /// Compiles required and preferred terms.
     pub(crate) fn compile(
         required: Option<&Vec<core::PodAffinityTerm>>,

@@ -10,11 +10,11 @@ use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::resource::list::resource_list;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
-pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
-pub(super) const NOMINATED: &str = "NominatedNodeName";
+pub(super) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+pub(super) const NOMINATED_ANNOTATION: &str = "NominatedNodeName";
 
 /// The annotations of a pod that matter to a scheduler.
-pub(super) const ANNOTATIONS: [&str; 2] = [MIRROR, NOMINATED];
+pub(super) const READ_ANNOTATIONS: [&str; 2] = [MIRROR_ANNOTATION, NOMINATED_ANNOTATION];
 
 /// Namespace and name.
 pub type PodKey = NamespacedName;
@@ -156,13 +156,13 @@ impl PodInfo {
             resize_infeasible: status.resize.as_deref() == Some("Infeasible"),
             resize_pending_infeasible: condition("PodResizePending")
                 .is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
-            mirror: annotation(MIRROR).is_some(),
+            mirror: annotation(MIRROR_ANNOTATION).is_some(),
             mod_revision,
             spec,
             ..Self::default()
         };
         if info.nominated_node_name.is_none() && status.nominated_node_name.is_none() {
-            info.nominated_node_name = annotation(NOMINATED).filter(|name| !name.is_empty()).map(|name| interner.string(name));
+            info.nominated_node_name = annotation(NOMINATED_ANNOTATION).filter(|name| !name.is_empty()).map(|name| interner.string(name));
         }
         let claims = status.resource_claim_statuses.iter().flatten();
         info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();

@@ -8,7 +8,7 @@ use super::fields::{ContainerFields, MetadataFields, OwnerReferenceFields, PodCl
 use crate::api::core;
 use crate::cluster::resource::list::resource_list;
 use crate::cluster::{
-    ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, Selector, Text, equalities, label_selector,
+    ContainerRequests, Interner, NodeTerm, Pairs, PodAffinityTerms, PodRequests, PodVolume, Selector, Text, equalities, label_selector,
 };
 
 /// Everything of a pod's spec (and its controller) that some plugin reads.
@@ -25,11 +25,11 @@ pub struct PodSpec {
     /// `spec.nodeSelector`, as requirements.
     pub(crate) node_selector: Selector,
     /// Node affinity, if there is any.
-    pub(crate) node_affinity: NodeAffinity,
+    pub(crate) node_affinity: NodeAffinityTerms,
     /// Pod affinity.
-    pub(crate) pod_affinity: PodAffinity,
+    pub(crate) pod_affinity: PodAffinityTerms,
     /// Pod anti-affinity.
-    pub(crate) pod_anti_affinity: PodAffinity,
+    pub(crate) pod_anti_affinity: PodAffinityTerms,
     /// `spec.tolerations`.
     pub(crate) tolerations: Vec<Toleration>,
     /// `spec.topologySpreadConstraints`.
@@ -79,11 +79,11 @@ pub struct ControllerRef {
 
 /// Required and preferred node affinity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct NodeAffinity {
+pub struct NodeAffinityTerms {
     /// The required terms, ORed; `None` where nothing is required; an empty list matches nothing.
-    pub(crate) required: Option<Vec<NodeSelectorTerm>>,
+    pub(crate) required: Option<Vec<NodeTerm>>,
     /// Preferred terms with their weights.
-    pub(crate) preferred: Vec<(i32, NodeSelectorTerm)>,
+    pub(crate) preferred: Vec<(i32, NodeTerm)>,
 }
 
 /// A toleration.
@@ -177,7 +177,7 @@ impl PodSpec {
             node_selector: equalities(spec.node_selector.iter().flat_map(Pairs::iter), interner),
             node_affinity: affinity
                 .and_then(|affinity| affinity.node_affinity.as_ref())
-                .map(|affinity| NodeAffinity::compile(affinity, interner))
+                .map(|affinity| NodeAffinityTerms::compile(affinity, interner))
                 .unwrap_or_default(),
             tolerations: spec.tolerations.iter().flatten().map(|toleration| Toleration::compile(toleration, interner)).collect(),
             spread: constraints.map(|constraint| SpreadConstraint::compile(constraint, interner)).collect(),
@@ -218,12 +218,12 @@ impl PodSpec {
         if let Some(terms) = &affinity.pod_affinity {
             let required = terms.required_during_scheduling_ignored_during_execution.as_ref();
             let preferred = terms.preferred_during_scheduling_ignored_during_execution.as_ref();
-            self.pod_affinity = PodAffinity::compile(required, preferred, namespace, interner);
+            self.pod_affinity = PodAffinityTerms::compile(required, preferred, namespace, interner);
         }
         if let Some(terms) = &affinity.pod_anti_affinity {
             let required = terms.required_during_scheduling_ignored_during_execution.as_ref();
             let preferred = terms.preferred_during_scheduling_ignored_during_execution.as_ref();
-            self.pod_anti_affinity = PodAffinity::compile(required, preferred, namespace, interner);
+            self.pod_anti_affinity = PodAffinityTerms::compile(required, preferred, namespace, interner);
         }
     }
 
@@ -233,18 +233,17 @@ impl PodSpec {
     }
 }
 
-impl NodeAffinity {
+impl NodeAffinityTerms {
     /// Compiles the API's node affinity.
     pub(crate) fn compile(affinity: &core::NodeAffinity, interner: &mut Interner) -> Self {
         let required = affinity.required_during_scheduling_ignored_during_execution.as_ref();
         Self {
-            required: required
-                .map(|selector| selector.node_selector_terms.iter().map(|term| NodeSelectorTerm::compile(term, interner)).collect()),
+            required: required.map(|selector| selector.node_selector_terms.iter().map(|term| NodeTerm::compile(term, interner)).collect()),
             preferred: affinity
                 .preferred_during_scheduling_ignored_during_execution
                 .iter()
                 .flatten()
-                .map(|term| (term.weight, NodeSelectorTerm::compile(&term.preference, interner)))
+                .map(|term| (term.weight, NodeTerm::compile(&term.preference, interner)))
                 .collect(),
         }
     }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use ketcd_kube::{Shown, ShownValue};
 use serde_json::Value;
 
-use super::excerpt::{OWN, Own};
+use super::excerpt::{OWN_FIELDS, Own};
 use super::info::{self, ScheduledCondition};
 use super::spec::PodInterner;
 use crate::cluster::raw_object::{ParseError, is_of_kind};
@@ -54,7 +54,7 @@ pub(crate) enum ParsedPod<'a> {
     },
 }
 
-/// [`OWN`] of a pod.
+/// [`OWN_FIELDS`] of a pod.
 #[derive(Default)]
 pub(crate) struct OwnFields<'a> {
     name: &'a str,
@@ -147,10 +147,10 @@ impl<'a> ParsedPod<'a> {
 
 impl<'a> OwnFields<'a> {
     fn take(&mut self, shown: &Shown<'a>) {
-        match (OWN[shown.field].0, shown.value) {
+        match (OWN_FIELDS[shown.field].0, shown.value) {
             (Own::Name, ShownValue::Text(name)) => self.name = name,
             (Own::Uid, ShownValue::Text(uid)) => self.uid = uid,
-            (Own::Annotation, ShownValue::Text(key)) => self.is_annotated |= info::ANNOTATIONS.contains(&key),
+            (Own::Annotation, ShownValue::Text(key)) => self.is_annotated |= info::READ_ANNOTATIONS.contains(&key),
             (Own::Created, ShownValue::Time(time)) => self.created = Some(time),
             (Own::Deleted, ShownValue::Time(_)) => self.is_terminating = true,
             (Own::RequiredNode, ShownValue::Text(name)) => self.required_nodes.push((shown.within, name)),
@@ -206,7 +206,7 @@ impl<'a> OwnFields<'a> {
 type Template = [u8; 32];
 
 /// How many templates are kept.
-const MOST: usize = 1 << 16;
+const MAX_TEMPLATES_KEPT: usize = 1 << 16;
 
 /// A compiled pod of each template.
 #[derive(Clone, Debug, Default)]
@@ -218,7 +218,7 @@ impl Templates {
     }
 
     fn insert(&mut self, template: Template, pod: Arc<PodInfo>) {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_TEMPLATES_KEPT {
             self.0.clear();
         }
         self.0.insert(template, pod);
@@ -230,7 +230,7 @@ mod tests {
     use ketcd_kube::{Decoder, Release, encode};
     use serde_json::json;
 
-    use super::info::{MIRROR, NOMINATED};
+    use super::info::{MIRROR_ANNOTATION, NOMINATED_ANNOTATION};
     use super::*;
     use crate::cluster::ObjectReader;
 
@@ -293,8 +293,8 @@ mod tests {
     fn pods_that_differ_in_anything_else_that_is_read_do_not() {
         is_found("/metadata/namespace", json!("b"), false);
         is_found("/metadata/labels", json!({"app": "web", "x": "y"}), false);
-        is_found("/metadata/annotations", json!({MIRROR: "x"}), false);
-        is_found("/metadata/annotations", json!({NOMINATED: "n3"}), false);
+        is_found("/metadata/annotations", json!({MIRROR_ANNOTATION: "x"}), false);
+        is_found("/metadata/annotations", json!({NOMINATED_ANNOTATION: "n3"}), false);
         is_found("/metadata/ownerReferences", json!([]), false);
         is_found("/spec/containers", json!([{"name": "c", "image": "j"}]), false);
         is_found("/spec/overhead", json!({"cpu": "1"}), false);

@@ -6,52 +6,52 @@ use ketcd_kube::Quantity;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Amount(i128);
 
-const NANO: i128 = 1_000_000_000;
+const NANOS_PER_UNIT: i128 = 1_000_000_000;
 
 impl Amount {
     /// Parses a quantity such as `1500m`, `2Gi`, `1e3` or `0.5`; `None` if it is not valid. Amounts larger than an int64 are capped, as upstream caps
     /// them.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let quantity: Quantity = text.parse().ok()?;
-        let most = i128::from(i64::MAX) * NANO;
+        let most = i128::from(i64::MAX) * NANOS_PER_UNIT;
         Some(Self(quantity.nanos().map_or(most * quantity.signum(), |nanos| nanos.clamp(-most, most))))
     }
 
     /// The amount in whole units, rounded up (Go's `Value`).
     pub(crate) fn value(self) -> i64 {
-        clamp(ceil(self.0, NANO))
+        clamp(ceil(self.0, NANOS_PER_UNIT))
     }
 
     /// The amount in thousandths, rounded up (Go's `MilliValue`).
     pub(crate) fn milli_value(self) -> i64 {
-        clamp(ceil(self.0, NANO / 1000))
+        clamp(ceil(self.0, NANOS_PER_UNIT / 1000))
     }
 
     /// An amount of whole units.
     pub(crate) fn from_units(units: i64) -> Self {
-        Self(i128::from(units) * NANO)
+        Self(i128::from(units) * NANOS_PER_UNIT)
     }
 
     /// An amount of thousandths.
     pub(crate) fn from_millis(millis: i64) -> Self {
-        Self(i128::from(millis) * (NANO / 1000))
+        Self(i128::from(millis) * (NANOS_PER_UNIT / 1000))
     }
 
     /// The amount in whole units, if it is whole.
     pub(crate) fn units(self) -> Option<i64> {
-        if self.0 % NANO == 0 { i64::try_from(self.0 / NANO).ok() } else { None }
+        if self.0 % NANOS_PER_UNIT == 0 { i64::try_from(self.0 / NANOS_PER_UNIT).ok() } else { None }
     }
 
     /// Multiplies by `factor`; `None`: the product is finer than billionths, or too large for any resource.
     pub(crate) fn times(self, factor: Self) -> Option<Self> {
         let product = self.0.checked_mul(factor.0)?;
-        (product % NANO == 0).then_some(Self(product / NANO))
+        (product % NANOS_PER_UNIT == 0).then_some(Self(product / NANOS_PER_UNIT))
     }
 
     /// An approximation as a floating-point number.
     #[allow(clippy::cast_precision_loss, reason = "that is what is asked for")]
     pub(crate) fn approximate(self) -> f64 {
-        self.0 as f64 / NANO as f64
+        self.0 as f64 / NANOS_PER_UNIT as f64
     }
 }
 

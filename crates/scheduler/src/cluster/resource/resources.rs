@@ -40,7 +40,7 @@ impl Resources {
         }
     }
 
-    /// The amount of `name`, in the scheduler's unit; 0 where there is none.
+    /// The amount of `name`, in the scheduler's unit; 0 if there is none.
     pub(crate) fn get(&self, name: &str) -> i64 {
         match name {
             "cpu" => self.milli_cpu,

@@ -9,7 +9,7 @@ use crate::Arguments;
 
 use super::context::Context;
 use crate::validation::Document;
-use ketcd_kube::go_duration::{SECOND, parse_go_duration};
+use ketcd_kube::go_duration::{NANOS_PER_SECOND, parse_go_duration};
 
 /// Reads the arguments of one plugin into `arguments`; returns the errors, whose paths begin below the arguments.
 pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
@@ -106,7 +106,7 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
         let value = parse_go_duration(binding.text()).unwrap_or(0);
         if !(gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus")) {
             wrong.push(binding.wrong("it needs the feature gates DRADeviceBindingConditions and DRAResourceClaimDeviceStatus"));
-        } else if value < SECOND {
+        } else if value < NANOS_PER_SECOND {
             wrong.push(binding.wrong(format!("{} is less than a second", binding.text())));
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::Arguments;
 use crate::api::core;
-use crate::cluster::{Interner, NodeAffinity};
+use crate::cluster::{Interner, NodeAffinityTerms};
 
 use crate::config::context::Context;
 use crate::validation::{Document, node_selector_term};
@@ -14,7 +14,7 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
         return Vec::new();
     }
     if let Ok(affinity) = serde_json::from_value::<core::NodeAffinity>(added.value().clone()) {
-        arguments.added_affinity = Some(NodeAffinity::compile(&affinity, &mut Interner::default()));
+        arguments.added_affinity = Some(NodeAffinityTerms::compile(&affinity, &mut Interner::default()));
     }
     let required = added.field("requiredDuringSchedulingIgnoredDuringExecution").field("nodeSelectorTerms");
     let preferred = added.field("preferredDuringSchedulingIgnoredDuringExecution");

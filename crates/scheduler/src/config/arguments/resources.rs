@@ -12,7 +12,7 @@ use crate::validation::label_name;
 /// Resources with weights.
 type WeightedResources = Vec<(Arc<str>, i64)>;
 
-const STRATEGIES: &[&str] = &["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
+const SCORING_STRATEGIES: &[&str] = &["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
 
 /// NodeResourcesFit; its strategy since 1.22.
 pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
@@ -42,8 +42,8 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
 fn strategy(given: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (rules, mut wrong) = (context.rules(), Vec::new());
     let (kind, ratio, list) = (given.field("type"), given.field("requestedToCapacityRatio"), given.field("resources"));
-    if !STRATEGIES.contains(&kind.text()) {
-        wrong.push(kind.wrong(format!("{:?} is not one of {}", kind.text(), STRATEGIES.join(", "))));
+    if !SCORING_STRATEGIES.contains(&kind.text()) {
+        wrong.push(kind.wrong(format!("{:?} is not one of {}", kind.text(), SCORING_STRATEGIES.join(", "))));
     }
     check_weights(&list, weight, &mut wrong);
     arguments.strategy_resources = resources(&list);

@@ -41,7 +41,7 @@ pub(super) fn read(
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let place = |entry: &PredicateEntry| registry::ORDER.iter().position(|name| *name == entry.name);
+    let place = |entry: &PredicateEntry| registry::PREDICATE_ORDER.iter().position(|name| *name == entry.name);
     if context.rules().runs_predicates_by_name() {
         entries.sort_by(|one, other| one.name.cmp(&other.name));
     } else {

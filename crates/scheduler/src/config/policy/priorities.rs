@@ -11,7 +11,7 @@ use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, Se
 use crate::validation::Document;
 use crate::{Arguments, Plugin, ScoreEntry, registry as rules};
 
-const RATIO: &str = "RequestedToCapacityRatio";
+const RATIO_PRIORITY: &str = "RequestedToCapacityRatio";
 
 struct PriorityEntry {
     name: String,
@@ -98,11 +98,11 @@ fn entry(document: &Document<'_>, context: &PolicyContext<'_>, arguments: &mut A
     }
     if counts_ratio {
         let old = if rules.has_legacy_registry() { None } else { Some(shape::read(&ratio, context)?) };
-        let refused = if old.is_none() { plugin_refused(RATIO, ratio.value(), arguments, context) } else { None };
+        let refused = if old.is_none() { plugin_refused(RATIO_PRIORITY, ratio.value(), arguments, context) } else { None };
         if rules.capacity_ratio_without_resources() && ratio.field("resources").elements().is_empty() {
             arguments.capacity_ratio.1.clear();
         }
-        return refused.map_or_else(|| Ok(Some(PriorityEntry { name: own(RATIO), rule: PriorityRule::Ratio(old), weight })), Err);
+        return refused.map_or_else(|| Ok(Some(PriorityEntry { name: own(RATIO_PRIORITY), rule: PriorityRule::Ratio(old), weight })), Err);
     }
     if !registry::is_priority(&name, context) {
         return Err(document.wrong(format!("kube-scheduler {} has no priority {name:?}", context.release)));
@@ -142,8 +142,8 @@ fn lacks_arguments(entry: &PriorityEntry, context: &PolicyContext<'_>, arguments
         _ if !rules.has_legacy_registry() => None,
         // kube-scheduler dereferences a nil pointer.
         (PriorityRule::Named, "NodeLabel" | "ServiceAffinity") => Some(refusals::lacks_arguments(&entry.name)),
-        (PriorityRule::Named, RATIO) if rules.named_plugins_lack_arguments() => Some(refusals::lacks_arguments(RATIO)),
-        (PriorityRule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
+        (PriorityRule::Named, RATIO_PRIORITY) if rules.named_plugins_lack_arguments() => Some(refusals::lacks_arguments(RATIO_PRIORITY)),
+        (PriorityRule::Named, RATIO_PRIORITY) => plugin_refused(RATIO_PRIORITY, &Value::Null, arguments, context),
         _ => None,
     }
 }

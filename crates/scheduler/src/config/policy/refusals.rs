@@ -60,9 +60,9 @@ fn redeclared(document: &Document<'_>) -> Vec<String> {
 
 /// The weights of priorities must be positive, and not so large that a sum of scores overflows.
 fn weights(document: &Document<'_>) -> Vec<String> {
-    const MOST: i64 = i64::MAX / 10;
+    const MAX_WEIGHT: i64 = i64::MAX / 10;
     let entries = document.field("priorities").elements();
-    let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
+    let bad = entries.iter().filter(|entry| !(1..MAX_WEIGHT).contains(&entry.field("weight").whole().unwrap_or(0)));
     bad.map(|entry| entry.field("weight").wrong("it is not above zero, or too large")).collect()
 }
 

@@ -22,7 +22,7 @@ const fn gated(name: &'static str, releases: Span, gate: &'static str, on: bool)
     Registered { name, releases, gate: Some((gate, on)) }
 }
 
-const PREDICATES: &[Registered] = &[
+const POLICY_PREDICATES: &[Registered] = &[
     ungated("PodFitsPorts", since(9)),
     ungated("PodFitsHostPorts", since(9)),
     ungated("PodFitsResources", since(9)),
@@ -52,7 +52,7 @@ const PREDICATES: &[Registered] = &[
     ungated("CheckServiceAffinity", since(18)),
 ];
 
-const PRIORITIES: &[Registered] = &[
+const POLICY_PRIORITIES: &[Registered] = &[
     ungated("ServiceSpreadingPriority", since(9)),
     ungated("EqualPriority", between(9, 16)),
     ungated("ImageLocalityPriority", since(9)),
@@ -73,7 +73,7 @@ const PRIORITIES: &[Registered] = &[
 ];
 
 /// Predicates that run whatever a Policy lists.
-const MANDATORY: &[Registered] = &[
+const MANDATORY_PREDICATES: &[Registered] = &[
     gated("CheckNodeCondition", between(9, 16), "TaintNodesByCondition", false),
     gated("PodToleratesNodeTaints", between(9, 16), "TaintNodesByCondition", true),
     gated("CheckNodeUnschedulable", between(12, 16), "TaintNodesByCondition", true),
@@ -82,7 +82,7 @@ const MANDATORY: &[Registered] = &[
 ];
 
 /// The order of predicates from 1.10 on; one that is not listed here never runs (`predicates.go` predicatesOrdering).
-pub(super) const ORDER: &[&str] = &[
+pub(super) const PREDICATE_ORDER: &[&str] = &[
     "CheckNodeCondition",
     "CheckNodeUnschedulable",
     "GeneralPredicates",
@@ -147,17 +147,17 @@ pub(super) fn defaults(context: &PolicyContext<'_>) -> Value {
 
 /// Whether a predicate of that name is registered.
 pub(super) fn is_predicate(name: &str, context: &PolicyContext<'_>) -> bool {
-    holds(PREDICATES, name, context)
+    holds(POLICY_PREDICATES, name, context)
 }
 
 /// Whether a priority of that name is registered.
 pub(super) fn is_priority(name: &str, context: &PolicyContext<'_>) -> bool {
-    holds(PRIORITIES, name, context)
+    holds(POLICY_PRIORITIES, name, context)
 }
 
 /// The mandatory predicates.
 pub(super) fn mandatory(context: &PolicyContext<'_>) -> impl Iterator<Item = &'static str> {
-    MANDATORY.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
+    MANDATORY_PREDICATES.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
 }
 
 fn holds(table: &[Registered], name: &str, context: &PolicyContext<'_>) -> bool {

@@ -4,7 +4,7 @@ use crate::explanation::Explanation;
 
 use super::history::{History, Pod, scheduler};
 
-const IMAGE: &str = "example.com/app:1";
+const APP_IMAGE: &str = "example.com/app:1";
 
 /// The raw scores of ImageLocality.
 fn raw(explanation: &Explanation) -> Vec<i64> {
@@ -16,17 +16,17 @@ fn raw(explanation: &Explanation) -> Vec<i64> {
 /// overtaken.
 fn history() -> History {
     let mut history = History::with_nodes(&["n1", "n2", "n3", "n4"]);
-    let pod = |name| Pod { image: IMAGE, ..Pod::new(name) };
-    history.node("n1", &[IMAGE]);
+    let pod = |name| Pod { image: APP_IMAGE, ..Pod::new(name) };
+    history.node("n1", &[APP_IMAGE]);
     history.pod(&pod("one"));
-    history.node("n2", &[IMAGE]);
+    history.node("n2", &[APP_IMAGE]);
     history.bind(&pod("one"), "n1");
     history.pod(&pod("two"));
     history.pod(&pod("three"));
-    history.node("n3", &[IMAGE]);
+    history.node("n3", &[APP_IMAGE]);
     history.bind(&pod("three"), "n3");
     history.bind(&pod("two"), "n2");
-    history.node("n4", &[IMAGE]);
+    history.node("n4", &[APP_IMAGE]);
     history.pod(&pod("four"));
     history.bind(&pod("four"), "n4");
     history
@@ -48,12 +48,12 @@ fn one_attempt_has_the_counts_that_it_has_among_all() {
 #[test]
 fn a_node_keeps_the_count_of_the_snapshot_that_took_it() {
     let mut history = History::with_nodes(&["n2", "n3", "n4"]);
-    history.node("n1", &[IMAGE]);
-    let pod = |name| Pod { image: IMAGE, ..Pod::new(name) };
+    history.node("n1", &[APP_IMAGE]);
+    let pod = |name| Pod { image: APP_IMAGE, ..Pod::new(name) };
     let [one, two] = [pod("one"), pod("two")];
     history.pod(&one);
     history.bind(&one, "n4");
-    history.node("n2", &[IMAGE]);
+    history.node("n2", &[APP_IMAGE]);
     history.pod(&two);
     history.bind(&two, "n2");
     let two = raw(&history.explained("two"));
@@ -65,8 +65,8 @@ fn a_node_keeps_the_count_of_the_snapshot_that_took_it() {
 #[test]
 fn an_image_that_a_node_lost_just_before_is_marked() {
     let mut history = History::with_nodes(&["n2", "n3"]);
-    history.node("n1", &[IMAGE]);
-    let one = Pod { image: IMAGE, ..Pod::new("one") };
+    history.node("n1", &[APP_IMAGE]);
+    let one = Pod { image: APP_IMAGE, ..Pod::new("one") };
     history.node("n1", &[]);
     history.pod(&one);
     history.bind(&one, "n2");

@@ -41,17 +41,17 @@ fn known(history: &History, release: u16) -> [(usize, usize); 2] {
 const A_FIRST: [(usize, usize); 2] = [(0, 0), (1, 0)];
 
 /// Either may have been first.
-const OPEN: [(usize, usize); 2] = [(0, 1), (0, 1)];
+const OPEN_ORDERS: [(usize, usize); 2] = [(0, 1), (0, 1)];
 
 #[test]
 fn a_list_is_in_the_order_of_keys() {
     // That a came before z, which is older, shows that all were listed.
     let history = taken_over(&["z", "b", "a"], &["z"]);
     assert_eq!(known(&history, 33), A_FIRST);
-    assert_eq!(known(&history, 26), OPEN, "lists are not sorted");
-    assert_eq!(known(&history, 37), OPEN, "lists may be streamed");
+    assert_eq!(known(&history, 26), OPEN_ORDERS, "lists are not sorted");
+    assert_eq!(known(&history, 37), OPEN_ORDERS, "lists may be streamed");
     assert_eq!(known(&taken_over(&["a", "b"], &[]), 33), A_FIRST, "listed or not, a is the first");
-    assert_eq!(known(&taken_over(&["b", "a"], &[]), 33), OPEN, "a may have come after the list");
+    assert_eq!(known(&taken_over(&["b", "a"], &[]), 33), OPEN_ORDERS, "a may have come after the list");
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn refusals_that_fit_the_order_of_keys_alone_show_that_no_list_was_streamed() {
     let refused = ["r1", "r2", "r3", "r4", "r5"];
     let created = ["r5", "r4", "r3", "r2", "r1", "b", "a"];
     assert_eq!(known(&taken_over(&created, &refused), 37), A_FIRST);
-    assert_eq!(known(&taken_over(&created, &refused[..3]), 37), OPEN, "chance may have it so");
-    assert_eq!(known(&taken_over(&created, &["r2", "r1", "r3", "r4", "r5"]), 37), OPEN, "they do not fit it");
+    assert_eq!(known(&taken_over(&created, &refused[..3]), 37), OPEN_ORDERS, "chance may have it so");
+    assert_eq!(known(&taken_over(&created, &["r2", "r1", "r3", "r4", "r5"]), 37), OPEN_ORDERS, "they do not fit it");
 }
 
 #[test]

@@ -4,14 +4,14 @@ use crate::explanation::{Caveat, Explanation};
 
 use super::history::{History, Pod, scheduler};
 
-const MESSAGE: &str = "0/1 nodes are available: 1 Insufficient cpu.";
+const CPU_MESSAGE: &str = "0/1 nodes are available: 1 Insufficient cpu.";
 
 /// A pod refused by a condition, and the Event about the version that was evaluated.
 fn refused(pod: &Pod) -> (History, i64) {
     let mut history = History::with_nodes(&["n1"]);
     let created = history.pod(pod);
-    let refused = history.refuse(pod, MESSAGE);
-    history.event(pod, created, MESSAGE, None);
+    let refused = history.refuse(pod, CPU_MESSAGE);
+    history.event(pod, created, CPU_MESSAGE, None);
     (history, refused)
 }
 
@@ -35,8 +35,8 @@ fn the_event_of_a_refusal_that_is_written_is_no_attempt_of_its_own() {
 fn an_event_about_a_pod_that_has_the_message_already_is_a_retry() {
     let pod = Pod::new("waits");
     let (mut history, refused) = refused(&pod);
-    let retried = history.event(&pod, refused, MESSAGE, None);
-    let again = history.event(&pod, refused, MESSAGE, Some(2));
+    let retried = history.event(&pod, refused, CPU_MESSAGE, None);
+    let again = history.event(&pod, refused, CPU_MESSAGE, Some(2));
     assert_eq!(attempts(&history), [(refused, false), (retried, true), (again, true)]);
 }
 
@@ -44,7 +44,7 @@ fn an_event_about_a_pod_that_has_the_message_already_is_a_retry() {
 fn a_series_that_is_refreshed_does_not_say_when_its_retries_were() {
     let pod = Pod::new("waits");
     let (mut history, refused) = refused(&pod);
-    history.event(&pod, refused, MESSAGE, Some(57));
+    history.event(&pod, refused, CPU_MESSAGE, Some(57));
     assert_eq!(attempts(&history), [(refused, false)]);
 }
 

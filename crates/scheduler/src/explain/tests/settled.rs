@@ -5,7 +5,7 @@ use crate::explanation::{Agreement, Explanation};
 
 use super::history::{History, Pod, assumed, doubted, is_marked, total};
 
-const REFUSED: &str = "0/2 nodes are available";
+const REFUSED_MESSAGE: &str = "0/2 nodes are available";
 
 /// Two pods that were refused before, so that the queue does not tell which was taken first; `a` is bound to n2, then `b` to n1. Other pods are on
 /// these nodes.
@@ -16,7 +16,7 @@ fn retried(others: &[(&'static str, &str)]) -> History {
     });
     for pod in [Pod::new("a"), Pod::new("b")] {
         history.pod(&pod);
-        history.refuse(&pod, REFUSED);
+        history.refuse(&pod, REFUSED_MESSAGE);
     }
     history.bind(&Pod::new("a"), "n2");
     history.bind(&Pod::new("b"), "n1");

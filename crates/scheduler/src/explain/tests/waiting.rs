@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::history::{History, Pod, assumed, doubted, is_marked, scheduler, total};
 
-const WAITS: Pod =
+const WAITING_POD: Pod =
     Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i", group: None };
 
 /// A pod that waits, after `evidence` was written for it, while another one is bound; then it is bound too.
@@ -33,30 +33,30 @@ fn assert_counted(mut history: History, waits: &Pod) {
 #[test]
 fn a_static_volume_that_was_taken_shows_the_node() {
     assert_counted(
-        between(&WAITS, |history| {
+        between(&WAITING_POD, |history| {
             history.volume("v", "n1", Some("c"));
         }),
-        &WAITS,
+        &WAITING_POD,
     );
 }
 
 #[test]
 fn a_claim_to_be_provisioned_names_the_node() {
     assert_counted(
-        between(&WAITS, |history| {
+        between(&WAITING_POD, |history| {
             history.claim("c", &json!({"volume.kubernetes.io/selected-node": "n1"}), None);
         }),
-        &WAITS,
+        &WAITING_POD,
     );
 }
 
 #[test]
 fn a_nomination_before_the_binding_names_the_node() {
     assert_counted(
-        between(&WAITS, |history| {
-            history.put("pods/a/waits", WAITS.object(None, json!({"phase": "Pending", "nominatedNodeName": "n1"})));
+        between(&WAITING_POD, |history| {
+            history.put("pods/a/waits", WAITING_POD.object(None, json!({"phase": "Pending", "nominatedNodeName": "n1"})));
         }),
-        &WAITS,
+        &WAITING_POD,
     );
 }
 
@@ -66,7 +66,7 @@ fn devices_reserved_for_a_pod_show_that_it_was_assumed() {
         json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "d", "namespace": "a", "uid": "d"},
             "spec": {"devices": {"requests": []}}, "status": status})
     };
-    let waits = Pod { claim: None, devices: Some("d"), ..WAITS };
+    let waits = Pod { claim: None, devices: Some("d"), ..WAITING_POD };
     let mut history = between(&waits, |history| {
         history.put("resourceclaims/a/d", claim(json!({})));
         let user = json!({"resource": "pods", "name": "waits", "uid": "waits"});
@@ -78,10 +78,10 @@ fn devices_reserved_for_a_pod_show_that_it_was_assumed() {
 
 #[test]
 fn a_pod_whose_binding_failed_is_forgotten() {
-    let mut history = between(&WAITS, |history| {
+    let mut history = between(&WAITING_POD, |history| {
         history.volume("v", "n1", Some("c"));
     });
-    history.refuse(&WAITS, "running PreBind plugin \"VolumeBinding\": binding volumes: timed out waiting for the condition");
+    history.refuse(&WAITING_POD, "running PreBind plugin \"VolumeBinding\": binding volumes: timed out waiting for the condition");
     history.pod(&Pod::new("after"));
     history.bind(&Pod::new("after"), "n1");
     assert_eq!(assumed(&history.explained("next")), [("a/waits", "n1")]);
@@ -90,7 +90,7 @@ fn a_pod_whose_binding_failed_is_forgotten() {
 
 #[test]
 fn a_new_process_does_not_know_what_the_one_before_had_assumed() {
-    let history = between(&WAITS, |history| {
+    let history = between(&WAITING_POD, |history| {
         history.volume("v", "n1", Some("c"));
         history.restart();
     });
@@ -99,16 +99,16 @@ fn a_new_process_does_not_know_what_the_one_before_had_assumed() {
 
 #[test]
 fn a_volume_taken_before_the_last_refusal_shows_nothing() {
-    let history = between(&WAITS, |history| {
+    let history = between(&WAITING_POD, |history| {
         history.volume("v", "n1", Some("c"));
-        history.refuse(&WAITS, "0/2 nodes are available");
+        history.refuse(&WAITING_POD, "0/2 nodes are available");
     });
     assert!(assumed(&history.explained("next")).is_empty());
 }
 
 #[test]
 fn another_process_sees_neither_the_assumption_nor_the_nomination() {
-    let waits = Pod { priority: 5, scheduler: "other", ..WAITS };
+    let waits = Pod { priority: 5, scheduler: "other", ..WAITING_POD };
     let mut history = between(&waits, |history| {
         history.bind(&Pod::new("there"), "n1");
         history.put("pods/a/waits", waits.object(None, json!({"phase": "Pending", "nominatedNodeName": "n1"})));
@@ -125,7 +125,7 @@ fn a_pod_that_was_forgotten_and_decided_about_again_is_two_decisions() {
     let selected = |node: &str| json!({"volume.kubernetes.io/selected-node": node});
     let mut history = History::with_nodes(&["n1", "n2", "n3"]);
     history.claim("c", &json!({}), None);
-    history.pod(&WAITS);
+    history.pod(&WAITING_POD);
     let decided = |history: &mut History, name: &'static str, node: &str| {
         history.pod(&Pod::new(name));
         history.bind(&Pod::new(name), node);
@@ -139,7 +139,7 @@ fn a_pod_that_was_forgotten_and_decided_about_again_is_two_decisions() {
     (0..20).for_each(|_| {
         history.node("n3", &[]);
     });
-    history.bind(&WAITS, "n2");
+    history.bind(&WAITING_POD, "n2");
     let [first, between, second] = ["first", "between", "second"].map(|name| history.explained(name));
     assert_eq!((assumed(&first), doubted(&first)), (vec![("a/waits", "n1")], vec![]));
     assert_eq!((assumed(&between), doubted(&between)), (vec![], vec!["a/waits"]), "it may have been forgotten already");

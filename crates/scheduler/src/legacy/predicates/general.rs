@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{HostPort, NodeInfo, NodeSelectorTerm, PodInfo, Resources};
+use crate::cluster::{HostPort, NodeInfo, NodeTerm, PodInfo, Resources};
 
 use super::{pages, prefilter};
 use crate::framework::{Fact, Need, Touches};
@@ -119,8 +119,10 @@ fn host_ports_reason(pod: &PodInfo, node: &NodeInfo) -> Option<Reason> {
 
 /// `nodeinfo/host_ports.go`: the unspecified address conflicts with every other.
 fn conflict(wanted: &HostPort, used: &HostPort) -> bool {
-    const ANY: &str = "0.0.0.0";
-    wanted.port == used.port && wanted.protocol == used.protocol && (wanted.ip == used.ip || &*wanted.ip == ANY || &*used.ip == ANY)
+    const ANY_ADDRESS: &str = "0.0.0.0";
+    wanted.port == used.port
+        && wanted.protocol == used.protocol
+        && (wanted.ip == used.ip || &*wanted.ip == ANY_ADDRESS || &*used.ip == ANY_ADDRESS)
 }
 
 fn node_selector_reason(pod: &PodInfo, node: &NodeInfo, rules: &Rules) -> Option<Reason> {
@@ -148,6 +150,6 @@ fn matches_selector_and_affinity(pod: &PodInfo, node: &NodeInfo, rules: &Rules) 
     false
 }
 
-fn matches_expressions(term: &NodeSelectorTerm, node: &NodeInfo) -> bool {
+fn matches_expressions(term: &NodeTerm, node: &NodeInfo) -> bool {
     !term.expressions.is_empty() && term.expressions.iter().all(|expression| expression.matches(node.labels.get(&expression.key)))
 }

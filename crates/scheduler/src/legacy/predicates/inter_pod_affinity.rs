@@ -12,7 +12,7 @@ use crate::release::{Rules, TermGrouping};
 use crate::{Candidate, Cycle, Verdict};
 
 /// The key whose domain 1.10 takes to be the node itself.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 /// MatchInterPodAffinity.
 pub(super) fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
@@ -125,7 +125,7 @@ fn domains<'a>(cycle: &'a Cycle<'a>, terms: &'a [Arc<AffinityTerm>], grouping: T
 impl<'a> Domain<'a> {
     fn new(cycle: &'a Cycle<'a>, keys: Vec<&'a str>, terms: Vec<&'a AffinityTerm>, walks: bool) -> Self {
         let rules = &cycle.profile.rules;
-        let own_pods_only = rules.hostname_terms_see_own_pods() && keys == [HOSTNAME];
+        let own_pods_only = rules.hostname_terms_see_own_pods() && keys == [HOSTNAME_LABEL];
         let walks = walks || rules.affinity_walks_all_pods() && !own_pods_only;
         let mut domain = Self { own_pods_only, keys, terms, counts: HashMap::new(), pods: 0, astray: BTreeSet::new(), any: &[], rules };
         let state = cycle.state;

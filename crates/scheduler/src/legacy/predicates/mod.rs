@@ -30,7 +30,7 @@ macro_rules! superseded {
 }
 
 /// Predicates with rules of their own.
-pub(super) static PREDICATES: &[&dyn Plugin] = &[
+pub(super) static OWN_PREDICATES: &[&dyn Plugin] = &[
     &node_condition::CheckNodeCondition,
     &node_condition::MEMORY_PRESSURE,
     &node_condition::DISK_PRESSURE,
@@ -55,7 +55,7 @@ macro_rules! renamed {
 }
 
 /// Predicates whose rule is that of the framework plugin that took their place.
-pub(super) static RENAMED: &[&dyn Plugin] = renamed! {
+pub(super) static RENAMED_PREDICATES: &[&dyn Plugin] = renamed! {
     "NoDiskConflict" NO_DISK_CONFLICT is "VolumeRestrictions";
     "MaxEBSVolumeCount" MAX_EBS_VOLUME_COUNT is "EBSLimits";
     "MaxGCEPDVolumeCount" MAX_GCE_PD_VOLUME_COUNT is "GCEPDLimits";

@@ -12,7 +12,7 @@ use crate::legacy::reason::Reason;
 use crate::{Candidate, Cycle, Fact, Verdict};
 
 /// Why the answer can be unknown.
-const ORDER: &str = "it depends on which pod the scheduler's list names first";
+const ORDER_REASON: &str = "it depends on which pod the scheduler's list names first";
 
 /// The values a node has for the labels asked about.
 type Values = Vec<Option<Arc<str>>>;
@@ -138,7 +138,7 @@ impl<'a> ServiceAffinity<'a> {
 }
 
 fn unknown() -> Verdict {
-    Verdict::Unknown { missing: ORDER.into() }
+    Verdict::Unknown { missing: ORDER_REASON.into() }
 }
 
 fn carries(labels: &Labels, wanted: &Labels) -> bool {

@@ -15,7 +15,7 @@ pub(crate) use requested_to_capacity_ratio::{CapacityRatio, RequestedToCapacityR
 pub(crate) use service_anti_affinity::ServiceAntiAffinity;
 
 /// Priorities with rules of their own.
-pub(super) static PRIORITIES: &[&dyn Plugin] = &[
+pub(super) static OWN_PRIORITIES: &[&dyn Plugin] = &[
     &equal::Equal,
     &resource_limits::ResourceLimits,
     &RequestedToCapacityRatio { arguments: None },
@@ -30,7 +30,7 @@ macro_rules! renamed {
 }
 
 /// Priorities whose rule is that of the framework plugin that took their place.
-pub(super) static RENAMED: &[&dyn Plugin] = renamed! {
+pub(super) static RENAMED_PRIORITIES: &[&dyn Plugin] = renamed! {
     "SelectorSpreadPriority" SELECTOR_SPREAD is "SelectorSpread";
     "ServiceSpreadingPriority" SERVICE_SPREADING is "SelectorSpread";
     "InterPodAffinityPriority" INTER_POD_AFFINITY is "InterPodAffinity";

@@ -9,7 +9,7 @@ use crate::{Candidate, Cycle};
 use super::is_reachable;
 
 /// The most claims of other pods that are considered for giving up their devices.
-const TRIED: usize = 6;
+const MAX_CLAIMS_TRIED: usize = 6;
 
 /// Pods of other claims give their devices up; trying shows which of them are the right ones.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
@@ -24,7 +24,7 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     held.sort_by_key(|(pod, _)| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
     let options = held
         .into_iter()
-        .take(TRIED)
+        .take(MAX_CLAIMS_TRIED)
         .map(|(pod, claim)| Fix::ReleaseDevices { claim: claim.metadata.name.as_deref().unwrap_or_default().into(), pod: pod.key() })
         .collect();
     vec![Need::one_of_or(options, Obstacle::NoFreeDevice)]

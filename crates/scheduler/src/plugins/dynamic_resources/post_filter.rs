@@ -85,12 +85,12 @@ fn gives_up_group(cycle: &Cycle<'_>) -> bool {
 
 /// `PodGroupPostFilter` (1.37): what the plugin says where a group does not fit, its pods that were tried each with what came of it.
 pub(super) fn group_post_filter(members: &[(Cycle<'_>, &Judgement)]) -> PostFilter {
-    const ALWAYS: &str = "deallocation and deletion of ResourceClaims completed";
+    const DEALLOCATION_MESSAGE: &str = "deallocation and deletion of ResourceClaims completed";
     let known: Vec<_> = members.iter().filter(|(cycle, judgement)| claims_are_known(cycle, judgement)).collect();
     let Some((first, _)) = known.first() else { return PostFilter::Fails("not found") };
     let frees_none = |(cycle, judgement): &&(Cycle<'_>, &Judgement)| matches!(frees(cycle, judgement), Freed::Nothing | Freed::None);
     let group = group_of(first.pod, first.state, first.profile).filter(|_| known.iter().any(frees_none));
-    let Some(group) = group.filter(|_| pod_groups::scheduled(first) == 0) else { return PostFilter::Says(ALWAYS) };
+    let Some(group) = group.filter(|_| pod_groups::scheduled(first) == 0) else { return PostFilter::Says(DEALLOCATION_MESSAGE) };
     let frees = |(cycle, judgement): &&(Cycle<'_>, &Judgement)| {
         let claims = pod_claims(cycle.pod, cycle.state, cycle.profile).unwrap_or_default();
         unavailable(cycle, judgement, &claims).any(|claim| is_kept_for_nobody_else(claim, group))
@@ -100,7 +100,7 @@ pub(super) fn group_post_filter(members: &[(Cycle<'_>, &Judgement)]) -> PostFilt
     } else if gives_up(group, first.pod, first.state) {
         PostFilter::Ends(GIVEN_UP)
     } else {
-        PostFilter::Says(ALWAYS)
+        PostFilter::Says(DEALLOCATION_MESSAGE)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::framework::{Fact, FoundPod, LabelCheck, PodCheck, SelectedNamespaces,
 use crate::release::TermGrouping;
 use crate::{Candidate, Cycle};
 
-use super::{HOSTNAME, by_hostname, others_term_matches, own_term_matches};
+use super::{HOSTNAME_LABEL, by_hostname, others_term_matches, own_term_matches};
 
 /// The pods that each term of the pod means in the node's domain, and those whose own anti-affinity means this pod.
 pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
@@ -138,7 +138,7 @@ fn objections(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
         let objects = |pod: &&Arc<PodInfo>| {
             pod.spec.pod_anti_affinity.required.iter().any(|term| term.topology_key == *key && others_term_matches(term, cycle))
         };
-        let alone = &**key == HOSTNAME && cycle.profile.gates.on("InterPodAffinityHostnameFastPath");
+        let alone = &**key == HOSTNAME_LABEL && cycle.profile.gates.on("InterPodAffinityHostnameFastPath");
         let against = found(node, in_domain(cycle, node, key, value, alone).filter(objects));
         if !against.is_empty() {
             let domain = domain(cycle, node, key, value, alone);

@@ -10,9 +10,9 @@ use crate::{Candidate, Cycle, PreFilter, Refusal, Verdict};
 use super::local::{Local, by_hostname};
 use super::{others_term_matches, own_term_matches, own_term_reaches};
 
-const AFFINITY: &str = "node(s) didn't match pod affinity rules";
+const AFFINITY_REASON: &str = "node(s) didn't match pod affinity rules";
 const ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity rules";
-const EXISTING: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
+const EXISTING_ANTI_AFFINITY_REASON: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
 
 /// Pods counted by topology key and value.
 #[derive(Default)]
@@ -127,8 +127,8 @@ impl Terms<'_> {
             None => self.affinity_holds(node, &change),
         };
         let checks: [(&str, bool, bool); 3] = [
-            (EXISTING, true, self.no_objection(node, &change) && local.is_none_or(|local| local.no_objection(node))),
-            (AFFINITY, false, near),
+            (EXISTING_ANTI_AFFINITY_REASON, true, self.no_objection(node, &change) && local.is_none_or(|local| local.no_objection(node))),
+            (AFFINITY_REASON, false, near),
             (ANTI_AFFINITY, true, self.apart_holds(node, &change) && local.is_none_or(|local| local.apart_holds(node))),
         ];
         let order = match self.cycle.profile.rules.affinity_order {
@@ -141,8 +141,8 @@ impl Terms<'_> {
         let mut reasons: Vec<std::borrow::Cow<'static, str>> =
             self.cycle.profile.rules.affinity_reason_pair.map(Into::into).into_iter().collect();
         reasons.push(match reason {
-            EXISTING => EXISTING.into(),
-            AFFINITY => AFFINITY.into(),
+            EXISTING_ANTI_AFFINITY_REASON => EXISTING_ANTI_AFFINITY_REASON.into(),
+            AFFINITY_REASON => AFFINITY_REASON.into(),
             _ => ANTI_AFFINITY.into(),
         });
         Verdict::Reject(Refusal { reasons, preemption_may_help })

@@ -9,7 +9,7 @@ use crate::{Candidate, Cycle};
 use super::{others_term_matches, own_term_matches, own_term_reaches};
 
 /// The key of such terms.
-pub(crate) const HOSTNAME: &str = "kubernetes.io/hostname";
+pub(crate) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 /// The terms that each node answers for itself, whatever its hostname label says: it must only have one.
 pub(super) struct Local<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Local<'a> {
 
 /// Whether a term is one by hostname.
 pub(crate) fn by_hostname(term: &AffinityTerm) -> bool {
-    &*term.topology_key == HOSTNAME
+    &*term.topology_key == HOSTNAME_LABEL
 }
 
 impl<'a> Local<'a> {
@@ -95,5 +95,5 @@ impl<'a> Local<'a> {
 }
 
 fn has_name(node: &NodeInfo) -> bool {
-    node.labels.get(HOSTNAME).is_some()
+    node.labels.get(HOSTNAME_LABEL).is_some()
 }

@@ -14,7 +14,7 @@ use crate::framework::{Candidate, Fact, Need, Touches, Verdict, WithoutState};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore};
 
-pub(crate) use local::{HOSTNAME, by_hostname};
+pub(crate) use local::{HOSTNAME_LABEL, by_hostname};
 
 /// Upstream: `plugins/interpodaffinity`; up to 1.16 MatchInterPodAffinity and InterPodAffinityPriority.
 pub(super) struct InterPodAffinity;

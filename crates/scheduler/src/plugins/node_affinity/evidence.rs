@@ -1,6 +1,6 @@
 //! What node affinity compares: each label the node selector wants, the term that holds, or what each term lacks.
 
-use crate::cluster::{NodeSelectorTerm, Requirement};
+use crate::cluster::{NodeTerm, Requirement};
 use crate::framework::{Fact, LabelCheck, TermCheck, WantedLabel};
 use crate::{Candidate, Cycle};
 
@@ -16,11 +16,11 @@ pub(super) fn affinity(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     if facts.is_empty() { vec![Fact::holding(LabelCheck::NoneWanted)] } else { facts }
 }
 
-fn of_terms(terms: &[NodeSelectorTerm], cycle: &Cycle, node: &Candidate, added: bool) -> Vec<Fact> {
+fn of_terms(terms: &[NodeTerm], cycle: &Cycle, node: &Candidate, added: bool) -> Vec<Fact> {
     let fields = cycle.profile.rules.match_fields;
     let label = |wanted: &Requirement| TermCheck::Label(WantedLabel::of(wanted.clone(), &node.labels));
     let name = |wanted: &Requirement| TermCheck::Name { wanted: wanted.clone(), name: node.name.clone() };
-    let each = |term: &NodeSelectorTerm| -> Vec<TermCheck> {
+    let each = |term: &NodeTerm| -> Vec<TermCheck> {
         term.expressions.iter().map(label).chain(term.fields.iter().filter(|_| fields).map(name)).collect()
     };
     let fact =
@@ -28,7 +28,7 @@ fn of_terms(terms: &[NodeSelectorTerm], cycle: &Cycle, node: &Candidate, added: 
     if let Some(at) = terms.iter().position(|term| term_matches(term, node, fields)) {
         return each(&terms[at]).into_iter().map(|check| fact(at, check)).collect();
     }
-    let lacks = |(at, term): (usize, &NodeSelectorTerm)| {
+    let lacks = |(at, term): (usize, &NodeTerm)| {
         let unmet = each(term).into_iter().find(|check| !check.holds());
         fact(at, unmet.unwrap_or_else(|| term.error.clone().map_or(TermCheck::Empty, TermCheck::Unparsed)))
     };

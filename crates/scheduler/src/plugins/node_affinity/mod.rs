@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::unparsed_terms;
-use crate::cluster::{Node, NodeSelectorTerm, Operator, PodSpec};
+use crate::cluster::{Node, NodeTerm, Operator, PodSpec};
 use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle, Touches, WithoutState};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 pub(super) use needs::label as label_fix;
@@ -15,7 +15,7 @@ pub(super) use needs::label as label_fix;
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
 pub(super) struct NodeAffinity;
 
-const ADDED: &str = "node(s) didn't match scheduler-enforced node affinity";
+const ADDED_AFFINITY_REASON: &str = "node(s) didn't match scheduler-enforced node affinity";
 
 impl Plugin for NodeAffinity {
     fn name(&self) -> &'static str {
@@ -53,7 +53,7 @@ Fails
         }
         let filter = Box::new(move |node: &crate::Candidate| {
             if added.is_some_and(|terms| !any_term_matches(terms, node, rules.match_fields)) {
-                Verdict::unresolvable(ADDED)
+                Verdict::unresolvable(ADDED_AFFINITY_REASON)
             } else if !required_matches(spec, node, rules.match_fields) {
                 Verdict::unresolvable(reason)
             } else {
@@ -73,7 +73,7 @@ Fails
             return PreScore::Error(error);
         }
         let added = cycle.profile.arguments.added_affinity.iter().flat_map(|affinity| &affinity.preferred);
-        let preferred: Vec<&(i32, NodeSelectorTerm)> =
+        let preferred: Vec<&(i32, NodeTerm)> =
             added.chain(&cycle.pod.spec.node_affinity.preferred).filter(|(weight, _)| *weight != 0).collect();
         let none = cycle.pod.spec.node_affinity.preferred.is_empty() && preferred.is_empty();
         if none && rules.node_affinity_skips {
@@ -134,7 +134,7 @@ pub(crate) fn required_matches(spec: &PodSpec, node: &Node, with_fields: bool) -
         && spec.node_affinity.required.as_ref().is_none_or(|terms| any_term_matches(terms, node, with_fields))
 }
 
-fn any_term_matches(terms: &[NodeSelectorTerm], node: &Node, with_fields: bool) -> bool {
+fn any_term_matches(terms: &[NodeTerm], node: &Node, with_fields: bool) -> bool {
     for term in terms {
         if !term.labels_parse && !with_fields {
             return false;
@@ -147,7 +147,7 @@ fn any_term_matches(terms: &[NodeSelectorTerm], node: &Node, with_fields: bool) 
 }
 
 /// Whether a term holds on a node; `with_fields`: whether the release knows matchFields.
-pub(crate) fn term_matches(term: &NodeSelectorTerm, node: &Node, with_fields: bool) -> bool {
+pub(crate) fn term_matches(term: &NodeTerm, node: &Node, with_fields: bool) -> bool {
     if with_fields {
         return term.matches(&node.name, &node.labels);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{NodeSelectorTerm, Operator, Requirement};
+use crate::cluster::{NodeTerm, Operator, Requirement};
 use crate::framework::{Fix, Need, Obstacle};
 use crate::{Candidate, Cycle};
 
@@ -21,7 +21,7 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     };
     let mut needs: Vec<Need> = spec.node_selector.requirements.iter().filter(unmet).map(of_label).collect();
     let fields = cycle.profile.rules.match_fields;
-    let open = |terms: &[NodeSelectorTerm]| !terms.iter().any(|term| term_matches(term, node, fields));
+    let open = |terms: &[NodeTerm]| !terms.iter().any(|term| term_matches(term, node, fields));
     if let Some(terms) = spec.node_affinity.required.as_deref().filter(|terms| open(terms)) {
         needs.push(Need::one_of(labels(terms, node).into_iter().chain([Fix::DropNodeAffinity]).collect()));
     }
@@ -33,13 +33,11 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
 }
 
 /// The labels that terms lack, of each term that labels alone can make hold.
-fn labels(terms: &[NodeSelectorTerm], node: &Candidate) -> Vec<Fix> {
+fn labels(terms: &[NodeTerm], node: &Candidate) -> Vec<Fix> {
     let unmet = |wanted: &&Requirement| !wanted.matches(node.labels.get(&wanted.key));
-    let usable = |term: &&NodeSelectorTerm| {
-        term.error.is_none() && !term.is_empty() && term.fields.iter().all(|field| field.matches(Some(&node.name)))
-    };
-    let of_term =
-        |term: &NodeSelectorTerm| term.expressions.iter().filter(unmet).map(|wanted| label(wanted, node)).collect::<Option<Vec<Fix>>>();
+    let usable =
+        |term: &&NodeTerm| term.error.is_none() && !term.is_empty() && term.fields.iter().all(|field| field.matches(Some(&node.name)));
+    let of_term = |term: &NodeTerm| term.expressions.iter().filter(unmet).map(|wanted| label(wanted, node)).collect::<Option<Vec<Fix>>>();
     terms.iter().filter(usable).filter_map(of_term).flatten().collect()
 }
 

@@ -9,7 +9,7 @@ use crate::{Candidate, Cycle, PreFilter, Verdict};
 
 use super::{Constraint, constraints, has_all_keys};
 
-pub(super) const SKEWED: &str = "node(s) didn't match pod topology spread constraints";
+pub(super) const SKEW_REASON: &str = "node(s) didn't match pod topology spread constraints";
 pub(super) const MISSING_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
 /// What the emptiest domain counts where there is no domain at all (`math.MaxInt32`).
 pub(super) const NO_DOMAIN: i64 = 2_147_483_647;
@@ -110,8 +110,8 @@ pub(crate) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         for at in 0..counted.constraints.len() {
             match counted.compare(at, node, cycle) {
                 None if rules.spread_missing_label_unresolvable => return Verdict::unresolvable(MISSING_LABEL),
-                None => return Verdict::unschedulable(SKEWED),
-                Some(comparison) if comparison.is_skewed() => return Verdict::unschedulable(SKEWED),
+                None => return Verdict::unschedulable(SKEW_REASON),
+                Some(comparison) if comparison.is_skewed() => return Verdict::unschedulable(SKEW_REASON),
                 Some(_) => {}
             }
         }

@@ -99,9 +99,9 @@ Differs from upstream
 }
 
 /// The node label of hosts.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// The node label of zones.
-const ZONE: &str = "topology.kubernetes.io/zone";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// A constraint, ready to count.
 pub(crate) struct Constraint {
@@ -183,7 +183,7 @@ fn constraints(cycle: &Cycle, when: WhenUnsatisfiable) -> Vec<Constraint> {
     let defaults: &[SpreadConstraint] = match &cycle.profile.arguments.spread_defaults {
         PodTopologySpreadDefaults::List(list) => list,
         PodTopologySpreadDefaults::System => {
-            system = [default_constraint(HOSTNAME, 3), default_constraint(ZONE, 5)];
+            system = [default_constraint(HOSTNAME_LABEL, 3), default_constraint(ZONE_LABEL, 5)];
             &system
         }
     };

@@ -8,7 +8,7 @@ use crate::framework::{Normalize, Score};
 use crate::release::{SpreadFormula, WithoutConstraints};
 use crate::{Cycle, Feasible, PodTopologySpreadDefaults, PreScore};
 
-use super::{Constraint, HOSTNAME, NodeSet, constraints, has_all_keys};
+use super::{Constraint, HOSTNAME_LABEL, NodeSet, constraints, has_all_keys};
 
 /// Prepares the constraints with ScheduleAnyway.
 pub(super) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> PreScore<'a> {
@@ -110,7 +110,8 @@ fn domains(
 ) -> Vec<DomainCounts> {
     let nowhere: Arc<str> = Arc::default();
     let value = |node: &NodeInfo, constraint: &Constraint| node.labels.shared(&constraint.key).cloned().unwrap_or_else(|| nowhere.clone());
-    let mut counts: Vec<DomainCounts> = constraints.iter().map(|constraint| (&*constraint.key != HOSTNAME).then(HashMap::new)).collect();
+    let mut counts: Vec<DomainCounts> =
+        constraints.iter().map(|constraint| (&*constraint.key != HOSTNAME_LABEL).then(HashMap::new)).collect();
     for node in feasible.iter().filter(|node| !ignored.contains(&node.id)) {
         for (at, constraint) in constraints.iter().enumerate() {
             if let Some(domains) = &mut counts[place[at]] {

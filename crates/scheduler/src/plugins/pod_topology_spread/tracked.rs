@@ -10,11 +10,11 @@ use crate::cluster::{NodeInfo, PodInfo};
 use crate::framework::PreFilterExtensions;
 use crate::{Candidate, Cycle, Verdict};
 
-use super::filter::{Counted, MISSING_LABEL, NO_DOMAIN, SKEWED};
+use super::filter::{Counted, MISSING_LABEL, NO_DOMAIN, SKEW_REASON};
 use super::has_all_keys;
 
 /// More pairs of equally empty domains than this are not distinguished.
-const PAIRS: usize = 256;
+const MAX_TRACKED_PAIRS: usize = 256;
 
 /// The constraints of one pod, counted.
 pub(super) struct Tracked {
@@ -58,14 +58,14 @@ fn pairs(counts: &HashMap<Arc<str>, i64>) -> (Vec<Pair>, bool) {
     let of = |rank: usize| sorted.iter().enumerate().filter(move |(_, (_, count))| *count == sorted[rank].1);
     let all = of(0)
         .flat_map(|(at, first)| of(1).filter(move |(other, _)| *other != at).map(move |(_, second)| Pair([first.clone(), second.clone()])));
-    let mut found: Vec<Pair> = all.take(PAIRS + 1).collect();
-    let more = found.len() > PAIRS;
-    found.truncate(PAIRS);
+    let mut found: Vec<Pair> = all.take(MAX_TRACKED_PAIRS + 1).collect();
+    let more = found.len() > MAX_TRACKED_PAIRS;
+    found.truncate(MAX_TRACKED_PAIRS);
     (found, more)
 }
 
 impl Tracked {
-    /// The constraints as a pod's PreFilter counts them; `None` where there is none.
+    /// The constraints as a pod's PreFilter counts them; `None` if there is none.
     pub(super) fn new(cycle: &Cycle) -> Option<Self> {
         let counted = Counted::new(cycle)?;
         let (pairs, too_many) = counted.domains.iter().map(|domains| pairs(&domains.counts)).unzip();
@@ -122,7 +122,7 @@ impl PreFilterExtensions for Tracked {
                 self.drawn.store(true, Ordering::Relaxed);
             }
             if !first {
-                return Verdict::unschedulable(SKEWED);
+                return Verdict::unschedulable(SKEW_REASON);
             }
         }
         Verdict::Pass

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
-use crate::cluster::{Interner, NodeSelectorTerm};
+use crate::cluster::{Interner, NodeTerm};
 use crate::framework::{Fact, VolumeCheck, WantedLabel};
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_refs, volume_class};
 use crate::{Candidate, Cycle};
@@ -68,12 +68,9 @@ fn of_bound(claim: &str, volume: &str, reached: Option<bool>, cycle: &Cycle, nod
 fn deciding(volume: &PersistentVolume, node: &Candidate, reached: bool) -> Vec<WantedLabel> {
     let required = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()?.required.as_ref());
     let mut interner = Interner::default();
-    let terms: Vec<NodeSelectorTerm> = required
-        .iter()
-        .flat_map(|required| &required.node_selector_terms)
-        .map(|term| NodeSelectorTerm::compile(term, &mut interner))
-        .collect();
-    let labels = |term: &NodeSelectorTerm| -> Vec<WantedLabel> {
+    let terms: Vec<NodeTerm> =
+        required.iter().flat_map(|required| &required.node_selector_terms).map(|term| NodeTerm::compile(term, &mut interner)).collect();
+    let labels = |term: &NodeTerm| -> Vec<WantedLabel> {
         term.expressions.iter().map(|wanted| WantedLabel::of(wanted.clone(), &node.labels)).collect()
     };
     match reached {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
 use crate::api::meta::ObjectMeta;
-use crate::cluster::{Interner, NodeSelectorTerm};
+use crate::cluster::{Interner, NodeTerm};
 use crate::framework::{Fix, Need, Obstacle, VolumeRequest};
 use crate::plugins::node_affinity::label_fix;
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_needs, claim_refs, volume_class};
 use crate::{Candidate, Cycle};
 
 /// The most released volumes that are considered.
-const TRIED: usize = 6;
+const MAX_VOLUMES_TRIED: usize = 6;
 
 /// What the pod's claims lack on a node: bound volumes within its reach, and something for those that wait for their pod.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
@@ -40,9 +40,8 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
 fn moved(volume: &PersistentVolume, node: &Candidate) -> Need {
     let required = volume.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref()?.required.as_ref());
     let mut interner = Interner::default();
-    let terms =
-        required.iter().flat_map(|required| &required.node_selector_terms).map(|term| NodeSelectorTerm::compile(term, &mut interner));
-    let unmet = |term: &NodeSelectorTerm| {
+    let terms = required.iter().flat_map(|required| &required.node_selector_terms).map(|term| NodeTerm::compile(term, &mut interner));
+    let unmet = |term: &NodeTerm| {
         let open = term.expressions.iter().filter(|wanted| !wanted.matches(node.labels.get(&wanted.key)));
         open.map(|wanted| label_fix(wanted, node)).collect::<Option<Vec<Fix>>>()
     };
@@ -62,7 +61,7 @@ fn provision(claim: &Arc<PersistentVolumeClaim>, cycle: &Cycle<'_>, node: &Candi
             && volume_class(volume) == claim_class(claim)
             && VolumeAffinity::of(volume, cycle.profile.release).matches(node)
     });
-    let free = released.take(TRIED).map(|volume| Fix::FreeVolume { volume: name(&volume.metadata) });
+    let free = released.take(MAX_VOLUMES_TRIED).map(|volume| Fix::FreeVolume { volume: name(&volume.metadata) });
     Need::one_of(free.chain([Fix::ProvideVolume(VolumeRequest::of(claim))]).collect())
 }
 

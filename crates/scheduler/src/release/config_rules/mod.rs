@@ -61,7 +61,7 @@ impl ConfigRules {
 
     /// PreFilter's plugins of v1beta2, where they are not the default profile's (`apis/config/v1beta2/default_plugins.go`, since 1.23).
     pub(crate) fn v1beta2_prefilters(self) -> Option<&'static [&'static str]> {
-        const PREFILTERS: &[&str] = &[
+        const V1BETA2_PREFILTERS: &[&str] = &[
             "NodeResourcesFit",
             "NodePorts",
             "VolumeRestrictions",
@@ -71,6 +71,6 @@ impl ConfigRules {
             "VolumeZone",
             "NodeAffinity",
         ];
-        (self.minor >= 23).then_some(PREFILTERS)
+        (self.minor >= 23).then_some(V1BETA2_PREFILTERS)
     }
 }

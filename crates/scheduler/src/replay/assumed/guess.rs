@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use super::ledger::Decision;
 use super::order::Subject;
 
-/// A binding is written about so many revisions after its decision.
-const LAG: i64 = 8;
+/// A binding is written about this many revisions after its decision.
+const BINDING_LAG_REVISIONS: i64 = 8;
 
 /// The number of revisions between a creation and a guess that makes the guess as certain as an order of two writes.
-const SURE: i64 = 16;
+const SURE_REVISIONS: i64 = 16;
 
 /// Where another decision was most likely made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,11 @@ struct Passage<'a> {
 
 /// The revisions by which new pods were most likely taken from the queue, by their uids.
 #[derive(Debug, Default)]
-pub(super) struct Taken<'a> {
+pub(super) struct QueueExits<'a> {
     by: HashMap<&'a str, i64>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> QueueExits<'a> {
     /// Estimates it for an attempt and the decisions about other pods of the same scheduler.
     pub(super) fn of(subject: &Subject<'a>, others: &[&'a Decision]) -> Self {
         let passages = others.iter().filter(|other| other.fresh).map(|other| {
@@ -56,7 +56,7 @@ impl<'a> Taken<'a> {
         for passage in &passages {
             let written = last.range(passage.priority..).map(|(_, written)| *written).fold(passage.written, i64::max);
             last.insert(passage.priority, written);
-            by.insert(passage.uid, written - LAG);
+            by.insert(passage.uid, written - BINDING_LAG_REVISIONS);
         }
         for passage in passages.iter().rev() {
             let written = first.range(..=passage.priority).map(|(_, written)| *written).fold(passage.written, i64::min);
@@ -73,6 +73,6 @@ impl<'a> Taken<'a> {
         let (urgent, taken) =
             if is_urgent { (other.queued, self.by.get(&*subject.pod.uid)) } else { (subject.queued, self.by.get(&*other.pod.uid)) };
         let early = taken.filter(|_| own != others && subject.fresh && other.fresh)? - urgent;
-        Some(Guess { before: is_urgent == (early > 0), margin: early.abs() / SURE })
+        Some(Guess { before: is_urgent == (early > 0), margin: early.abs() / SURE_REVISIONS })
     }
 }

@@ -7,7 +7,7 @@ use crate::cluster::{PodInfo, PodKey};
 use crate::replay::takeover::{Concern, RestartedSchedulers};
 
 /// How many decisions are kept.
-const KEPT: usize = 8192;
+const MAX_DECISIONS_KEPT: usize = 8192;
 
 /// How an assumption ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Ledger {
             queued = (open.undone.unwrap_or(open.written), false, None);
             self.finish(&key, written, End::Forgotten, None);
         }
-        if self.decisions.len() == KEPT && self.decisions.pop_front().is_some() {
+        if self.decisions.len() == MAX_DECISIONS_KEPT && self.decisions.pop_front().is_some() {
             self.dropped += 1;
         }
         self.open.insert(key, self.dropped + self.decisions.len());

@@ -16,5 +16,5 @@ mod relisted;
 
 pub(crate) use evidence::{is_written_for, shown_by, undone_by};
 pub(crate) use ledger::{End, Ledger};
-pub(crate) use neighbours::{NEAR, Neighbour, Neighbours};
+pub(crate) use neighbours::{MAX_SWAP_REVISIONS, Neighbour, Neighbours};
 pub(crate) use order::{Order, Subject};

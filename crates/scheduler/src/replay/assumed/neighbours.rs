@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, WatchedKind};
 use crate::profile::scheduler::Scheduler;
 
-use super::guess::{Guess, Taken};
+use super::guess::{Guess, QueueExits};
 use super::ledger::{Decision, End, Ledger};
 use super::members::{Member, is_same_group, members};
-use super::order::{Order, Place, Subject};
+use super::order::{AttemptPlace, Order, Subject};
 
 /// If their writes are at most this many revisions apart, two decisions may have been made in either order where nothing else decides. Bindings overtake
 /// each other because they are written side by side, each some milliseconds after its decision.
-pub(crate) const NEAR: i64 = 16;
+pub(crate) const MAX_SWAP_REVISIONS: i64 = 16;
 
 /// A pod that was decided about near an attempt.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Ledger {
         let others: Vec<&Decision> = self.since(subject.queued).filter(|other| other.pod.uid != subject.pod.uid).collect();
         let (own, foreign): (Vec<&Decision>, Vec<&Decision>) =
             others.into_iter().partition(|other| is_same_scheduler(&other.pod, subject.pod, scheduler) == Some(true));
-        let (place, taken) = (Place::of(subject, &own, self), Taken::of(subject, &own));
+        let (place, taken) = (AttemptPlace::of(subject, &own, self), QueueExits::of(subject, &own));
         let (mut limit, mut found) = (place.before, Vec::new());
         for other in &own {
             match place.order(other) {
@@ -117,12 +117,12 @@ fn is_same_scheduler(one: &PodInfo, other: &PodInfo, scheduler: &Scheduler) -> O
 impl Neighbours {
     /// Those whose place is open, by their numbers, the nearest first.
     pub(crate) fn open(&self) -> Vec<usize> {
-        self.either(|distance| distance <= NEAR)
+        self.either(|distance| distance <= MAX_SWAP_REVISIONS)
     }
 
     /// Those whose place nothing decides but how far away they were written, by their numbers, the nearest first.
     pub(crate) fn far(&self) -> Vec<usize> {
-        self.either(|distance| distance > NEAR)
+        self.either(|distance| distance > MAX_SWAP_REVISIONS)
     }
 
     fn either(&self, is_meant: impl Fn(i64) -> bool) -> Vec<usize> {

@@ -9,8 +9,8 @@ use crate::cluster::PodInfo;
 use crate::release::Listing;
 
 use super::ledger::{Decision, Ledger};
-use super::neighbours::NEAR;
-use super::relisted::{Listed, Relisting};
+use super::neighbours::MAX_SWAP_REVISIONS;
+use super::relisted::{RelistedPod, Relisting};
 
 /// An attempt whose place among the decisions is asked for.
 pub(crate) struct Subject<'a> {
@@ -44,7 +44,7 @@ pub(crate) enum Order {
 }
 
 /// The place of an attempt among the decisions.
-pub(super) struct Place<'a> {
+pub(super) struct AttemptPlace<'a> {
     subject: &'a Subject<'a>,
     /// Refusals that were written before the next pod was taken.
     refusals: Vec<&'a Decision>,
@@ -56,7 +56,7 @@ pub(super) struct Place<'a> {
     pub before: i64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> AttemptPlace<'a> {
     /// Finds it. `others` are decisions about other pods of the same scheduler, among those of the ledger.
     pub(super) fn of(subject: &'a Subject<'a>, others: &[&'a Decision], ledger: &Ledger) -> Self {
         let refusals = others.iter().filter(|other| subject.waits_for_refusals && other.is_refusal());
@@ -101,17 +101,17 @@ impl<'a> Place<'a> {
 
 /// A pod's turn in the queue.
 #[derive(Clone, Copy)]
-struct Turn<'a> {
+struct QueueTurn<'a> {
     queued: i64,
     priority: i32,
     fresh: bool,
     relisted: Option<i64>,
-    listed: Listed<'a>,
+    listed: RelistedPod<'a>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> QueueTurn<'a> {
     fn new(pod: &'a PodInfo, queued: i64, (fresh, relisted): (bool, Option<i64>)) -> Self {
-        Self { queued, priority: pod.spec.priority, fresh, relisted, listed: Listed::new(pod, queued) }
+        Self { queued, priority: pod.spec.priority, fresh, relisted, listed: RelistedPod::new(pod, queued) }
     }
 
     /// Whether the queue held it ahead of another one from the beginning.
@@ -130,7 +130,7 @@ impl<'a> Turn<'a> {
         let was_there = match (self.relisted, other.relisted) {
             (None, None) => self.fresh && other.fresh && self.queued < after,
             // The process may not have heard of what was created shortly before it took over.
-            (Some(takeover), Some(others)) => takeover == others && self.queued < takeover - NEAR,
+            (Some(takeover), Some(others)) => takeover == others && self.queued < takeover - MAX_SWAP_REVISIONS,
             _ => false,
         };
         was_there && self.priority > other.priority
@@ -138,20 +138,20 @@ impl<'a> Turn<'a> {
 }
 
 impl Subject<'_> {
-    fn turn(&self) -> Turn<'_> {
-        Turn::new(self.pod, self.queued, (self.fresh, self.relisted))
+    fn turn(&self) -> QueueTurn<'_> {
+        QueueTurn::new(self.pod, self.queued, (self.fresh, self.relisted))
     }
 }
 
 impl Decision {
-    fn turn(&self) -> Turn<'_> {
-        Turn::new(&self.pod, self.queued, (self.fresh, self.relisted))
+    fn turn(&self) -> QueueTurn<'_> {
+        QueueTurn::new(&self.pod, self.queued, (self.fresh, self.relisted))
     }
 }
 
 /// The last revision before which a pod cannot have been taken from the queue: it was created then, a new process took over, or one ahead of it was
 /// refused.
-fn taken_after(turn: Turn, refusals: &[&Decision], list: Option<&Relisting>) -> i64 {
+fn taken_after(turn: QueueTurn, refusals: &[&Decision], list: Option<&Relisting>) -> i64 {
     let ahead = refusals.iter().filter(|other| other.turn().is_ahead(turn, list));
     let queued = turn.relisted.map_or(turn.queued, |takeover| takeover.max(turn.queued));
     ahead.map(|other| other.written).fold(queued, i64::max)

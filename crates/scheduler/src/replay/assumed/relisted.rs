@@ -13,10 +13,10 @@ use super::ledger::{Decision, Ledger};
 use super::order::Subject;
 
 /// How many decisions of a new process are looked at.
-const FIRST: usize = 200;
+const MAX_FIRST_DECISIONS: usize = 200;
 
 /// How unlikely it must be that refusals fit an order by chance before it is taken for the real one.
-const ODDS: f64 = 1000.0;
+const MIN_ORDER_ODDS: f64 = 1000.0;
 
 /// What the decisions after a takeover say of the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,13 +31,13 @@ pub(super) struct Relisting {
 
 /// A pod that waited at a takeover.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct RelistedPod<'a> {
     /// The revision of its creation.
     created: i64,
     name: (&'a str, &'a str),
 }
 
-impl<'a> Listed<'a> {
+impl<'a> RelistedPod<'a> {
     /// A pod that was created at a revision.
     pub(super) fn new(pod: &'a PodInfo, created: i64) -> Self {
         Self { created, name: (&pod.namespace, &pod.name) }
@@ -59,7 +59,7 @@ impl Relisting {
         }
         let scheduler = &subject.pod.spec.scheduler_name;
         let of_process = |decision: &&Decision| decision.relisted == Some(takeover) && decision.pod.spec.scheduler_name == *scheduler;
-        let decisions: Vec<&Decision> = ledger.since(takeover).filter(of_process).take(FIRST).collect();
+        let decisions: Vec<&Decision> = ledger.since(takeover).filter(of_process).take(MAX_FIRST_DECISIONS).collect();
         let mut found = Self { takeover, listed: 0, followed: i64::MAX };
         let mut odds = 1.0_f64;
         for (at, refusal) in decisions.iter().enumerate().filter(|(_, decision)| subject.waits_for_refusals && decision.is_refusal()) {
@@ -72,12 +72,12 @@ impl Relisting {
             }
             odds *= by_key;
         }
-        (found.listed < found.followed && (subject.listing == Listing::ByKey || odds >= ODDS)).then_some(found)
+        (found.listed < found.followed && (subject.listing == Listing::ByKey || odds >= MIN_ORDER_ODDS)).then_some(found)
     }
 
     /// Takes in that one pod was decided about before another. `None` if it fits no list by key.
     fn follow(&mut self, first: &Decision, second: &Decision) -> Option<()> {
-        let [first, second] = [first, second].map(|decision| Listed::new(&decision.pod, decision.queued));
+        let [first, second] = [first, second].map(|decision| RelistedPod::new(&decision.pod, decision.queued));
         let later = first.created.max(second.created);
         match (first.is_before_by_key(&second), first.created < second.created) {
             (true, true) => {}
@@ -89,7 +89,7 @@ impl Relisting {
     }
 
     /// Whether one of two pods of the same process and priority came into the queue first.
-    pub(super) fn is_first(&self, one: &Listed, other: &Listed) -> bool {
+    pub(super) fn is_first(&self, one: &RelistedPod, other: &RelistedPod) -> bool {
         let later = one.created.max(other.created);
         let (by_key, by_creation) = (one.is_before_by_key(other), one.created < other.created);
         if later <= self.listed {

@@ -57,7 +57,7 @@ fn of_length(length: u64, chunks: impl Stream<Item = Result<Bytes>> + Send + 'st
             yield chunk;
         }
         if left != Some(0) {
-            yield Err(io::Error::other("the list is not as long as it was when it was read first"));
+            yield Err(io::Error::other("the list changed its length between two reads"));
         }
     }
 }

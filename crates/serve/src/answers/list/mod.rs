@@ -25,7 +25,7 @@ use super::call::Call;
 use crate::wire::{Result, Status};
 
 /// The text that is gathered before it is sent.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Answers a list.
 pub(crate) async fn list(call: Call) -> Result<Response> {
@@ -79,8 +79,8 @@ fn chunks(list: Arc<List>, part: Part) -> impl Stream<Item = Result<Bytes>> + Se
                 Ok(false) => {}
                 Err(status) => return yield Err(status),
             }
-            if out.len() >= CHUNK {
-                yield Ok(std::mem::replace(&mut out, Vec::with_capacity(CHUNK + CHUNK / 4)).into());
+            if out.len() >= CHUNK_BYTES {
+                yield Ok(std::mem::replace(&mut out, Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4)).into());
             }
         }
         page.write_sorted(list.is_yaml(), &mut out);

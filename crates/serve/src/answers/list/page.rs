@@ -6,7 +6,7 @@ use ketcd_render::table::DefaultClass;
 use crate::answers::table::RowCells;
 
 /// Rows that are sorted are written when there is so much text of them: a longer table is sorted in runs, as one that is read in pages is.
-const RUN: usize = 4 << 20;
+const SORTED_RUN_BYTES: usize = 4 << 20;
 
 /// The items of a list so far.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Page {
     pub(super) fn sort_in(&mut self, rank: i64, row: Vec<u8>, is_yaml: bool, out: &mut Vec<u8>) {
         self.sorted_bytes += row.len();
         self.sorted.push((rank, row));
-        if self.sorted_bytes >= RUN {
+        if self.sorted_bytes >= SORTED_RUN_BYTES {
             self.write_sorted(is_yaml, out);
         }
     }

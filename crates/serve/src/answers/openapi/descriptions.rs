@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 /// The schemas that describe types, by name. They describe the types they refer to as well.
-static DESCRIBED: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+static DESCRIBED_SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let mut generator = SchemaSettings::openapi3().into_generator();
     macro_rules! describe {
         ($($kind:path),* $(,)?) => { $(generator.subschema_for::<$kind>();)* };
@@ -91,5 +91,5 @@ static DESCRIBED: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
 
 /// Returns the schema that describes a type.
 pub(super) fn of(name: &str) -> Option<&'static Value> {
-    DESCRIBED.get(name)
+    DESCRIBED_SCHEMAS.get(name)
 }

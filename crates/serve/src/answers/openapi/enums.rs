@@ -4,7 +4,7 @@
 
 /// Schema, property, the first release with these values, the values with `|` between them.
 #[rustfmt::skip]
-const ENUMS: &[(&str, &str, u8, &str)] = &[
+const ENUM_VALUES: &[(&str, &str, u8, &str)] = &[
     ("io.k8s.api.admissionregistration.v1.MatchResources", "matchPolicy", 0, "Equivalent|Exact"),
     ("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec", "failurePolicy", 0, "Fail|Ignore"),
     ("io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec", "reinvocationPolicy", 0, "IfNeeded|Never"),
@@ -120,7 +120,7 @@ const ENUMS: &[(&str, &str, u8, &str)] = &[
 
 /// Returns the values of a property in release 1.`minor`; `None` where it may have any.
 pub(super) fn of(schema: &str, property: &str, minor: u8) -> Option<Vec<&'static str>> {
-    let row = ENUMS.iter().rfind(|row| (row.0, row.1) == (schema, property) && row.2 <= minor)?;
+    let row = ENUM_VALUES.iter().rfind(|row| (row.0, row.1) == (schema, property) && row.2 <= minor)?;
     Some(row.3.split('|').collect())
 }
 

@@ -7,7 +7,7 @@ use ketcd_kube::Release;
 /// Group, kind, columns with `|` between them. After the name of a column stand `=` where it has the format `name`, `:i`, `:b` or `:d` where its type
 /// is integer, boolean or date and not string, `#` where its cells are numbers all the same, and `+` where only `-o wide` shows it.
 #[rustfmt::skip]
-const COLUMNS: &[(&str, &str, &str)] = &[
+const TABLE_COLUMNS: &[(&str, &str, &str)] = &[
     ("", "ComponentStatus", "Name=|Status|Message|Error"),
     ("", "ConfigMap", "Name=|Data#|Age"),
     ("", "Endpoints", "Name=|Endpoints|Age"),
@@ -78,15 +78,15 @@ const COLUMNS: &[(&str, &str, &str)] = &[
 ];
 
 /// Kinds without columns of their own (apiserver `pkg/registry/rest/table.go`).
-const DEFAULT: &str = "Name=|Created At:d";
+const DEFAULT_COLUMNS: &str = "Name=|Created At:d";
 
 /// CustomResourceDefinitions since 1.37 (apiextensions-apiserver v0.37 `pkg/registry/customresourcedefinition/tableconvertor`).
-const DEFINITION: &str = "Name=|Scope|Versions|Created At:d|Group+|Kind+|ShortNames+|Established:b+";
+const DEFINITION_COLUMNS: &str = "Name=|Scope|Versions|Created At:d|Group+|Kind+|ShortNames+|Established:b+";
 
 /// Returns the columns of a kind in a release.
 pub(super) fn of(group: &str, kind: &str, release: Release) -> &'static str {
     if (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition") && release >= Release(37) {
-        return DEFINITION;
+        return DEFINITION_COLUMNS;
     }
-    COLUMNS.iter().find(|row| (row.0, row.1) == (group, kind)).map_or(DEFAULT, |row| row.2)
+    TABLE_COLUMNS.iter().find(|row| (row.0, row.1) == (group, kind)).map_or(DEFAULT_COLUMNS, |row| row.2)
 }

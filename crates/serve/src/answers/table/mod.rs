@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::objects::{Objects, Stored};
 use crate::request::Include;
 use crate::wire::{Result, append_json};
-use ketcd_render::table::{LabelColumns, PodRow, RowFields, Table as Cells, View, row_fields};
+use ketcd_render::table::{LabelColumns, ObjectTable as Cells, PodRow, RowFields, View, row_fields};
 
 /// How one column is headed and typed.
 struct Definition {
@@ -139,7 +139,7 @@ impl Table {
     }
 }
 
-/// A column of [`columns::COLUMNS`].
+/// A column of [`columns::TABLE_COLUMNS`].
 fn read(text: &str) -> Definition {
     let (text, is_wide) = text.strip_suffix('+').map_or((text, false), |text| (text, true));
     let (text, is_number) = text.strip_suffix('#').map_or((text, false), |text| (text, true));

@@ -1,5 +1,5 @@
 //! `watch`: what happened to the objects of a collection after a revision, up to the moment looked at; then nothing happens any more, and the watch
-//! stays open until its time is up. On a live source, and in a replay, it goes on.
+//! stays open until its time is up. On a live source, and in a replay, it continues.
 
 mod frames;
 
@@ -24,7 +24,7 @@ use crate::request::{Endpoint, Shape};
 use crate::wire::{EXPIRED_WATCH, Encoding, Result, Status, WatchResponse};
 
 /// The text that is gathered before it is sent.
-const CHUNK: usize = 1 << 16;
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// A watch on its way.
 struct Watch {
@@ -109,7 +109,7 @@ impl Watch {
                         if let Err(status) = entry.and_then(|entry| frames.added(&entry, &mut out)) {
                             return yield frames.last(&status, out);
                         }
-                        if out.len() >= CHUNK {
+                        if out.len() >= CHUNK_BYTES {
                             yield std::mem::take(&mut out).into();
                         }
                     }
@@ -147,7 +147,7 @@ impl Watch {
                 if let Err(status) = done {
                     return yield frames.last(&status, out);
                 }
-                if out.len() >= CHUNK {
+                if out.len() >= CHUNK_BYTES {
                     yield std::mem::take(&mut out).into();
                 }
             }

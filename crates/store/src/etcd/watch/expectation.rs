@@ -100,7 +100,7 @@ impl Expected {
             self.idle = (Instant::now(), 0);
         }
         self.idle.1 += 1;
-        if self.idle.1 > MOST_IDLE { Err(Untrue::new("sends answers without end that say nothing")) } else { Ok(()) }
+        if self.idle.1 > MOST_IDLE { Err(Untrue::new("sends empty answers without end")) } else { Ok(()) }
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use crate::proto::etcdserverpb::ResponseHeader;
     use crate::proto::mvccpb::KeyValue;
 
-    const ID: i64 = 3;
+    const WATCH_ID: i64 = 3;
 
     fn answer(newest: i64, revisions: &[i64]) -> WatchResponse {
         let event = |revision: &i64| Event {
@@ -125,7 +125,7 @@ mod tests {
         };
         WatchResponse {
             header: Some(ResponseHeader { revision: newest, ..ResponseHeader::default() }),
-            watch_id: ID,
+            watch_id: WATCH_ID,
             events: revisions.iter().map(event).collect(),
             ..WatchResponse::default()
         }
@@ -169,12 +169,12 @@ mod tests {
         check([answer(20, &[21])], "sent a change of revision 21, where the newest is 20");
         check([answer(20, &[-1])], "sent -1, which cannot be a revision");
         check([answer(i64::MAX, &[])], "sent 9223372036854775807, which cannot be a revision");
-        check([WatchResponse { header: None, ..answer(20, &[]) }], "sent no header, in which the newest revision stands");
+        check([WatchResponse { header: None, ..answer(20, &[]) }], "sent no header, which has the newest revision");
         check([WatchResponse { watch_id: 7, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
         check([WatchResponse { watch_id: NO_WATCH, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
         check([WatchResponse { created: true, ..answer(20, &[]) }], "confirmed a watch twice");
         check([WatchResponse { compact_revision: -4, ..answer(20, &[]) }], "sent -4, which cannot be a revision");
-        check((0..=MOST_IDLE).map(|_| answer(9, &[])), "sends answers without end that say nothing");
+        check((0..=MOST_IDLE).map(|_| answer(9, &[])), "sends empty answers without end");
         let with = |change: fn(&mut Event)| {
             let mut answer = answer(20, &[12]);
             change(&mut answer.events[0]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long a watch of the past goes on without anything new. One that follows the cluster never gives up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const MAX_OUTAGE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How often it is reported why there is no connection.

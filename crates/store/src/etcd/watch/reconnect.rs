@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use tonic::Status;
 
 use super::connection::MemberWatch;
-use super::outage::PATIENCE;
+use super::outage::MAX_OUTAGE;
 use super::stream::Watch;
 use crate::etcd::range::range;
 use crate::etcd::trouble::{Class, Trouble};
@@ -24,7 +24,7 @@ impl Watch {
         let reached = self.assembler.next().before();
         Error::Remote {
             endpoint: member.to_string(),
-            problem: format!("{} sent no change after revision {reached} for {PATIENCE:?}, though there are newer ones", member.url()),
+            problem: format!("{} sent no change after revision {reached} for {MAX_OUTAGE:?}, though there are newer ones", member.url()),
             hint: Some("it is behind the other members: ask another endpoint, or wait until the cluster has a leader".to_owned()),
         }
     }
@@ -57,7 +57,7 @@ impl Watch {
         };
         if self.outages.is_time_to_tell(Instant::now()) {
             let next = self.assembler.next();
-            self.cluster.report(&format!("{problem}; the watch goes on from revision {next} when etcd answers again"));
+            self.cluster.report(&format!("{problem}; ketcd resumes the watch at revision {next} when etcd answers again"));
         }
         Ok(Vec::new())
     }
@@ -85,7 +85,7 @@ impl Watch {
         let error = self.cluster.error(troubles);
         let gone_for = self.outages.since().map(|since| now - since);
         match (gone_for, error) {
-            (Some(gone_for), Error::Remote { problem, hint, .. }) if may_come_back && (!self.is_bounded() || gone_for < PATIENCE) => {
+            (Some(gone_for), Error::Remote { problem, hint, .. }) if may_come_back && (!self.is_bounded() || gone_for < MAX_OUTAGE) => {
                 if self.outages.is_time_to_tell(now) {
                     let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
                     self.cluster.report(&format!("not connected for {} s: {problem}{hint}", gone_for.as_secs_f64().round()));

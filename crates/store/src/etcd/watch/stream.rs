@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tonic::Status;
 
 use super::connection::{IDLE_ASK, MemberWatch};
-use super::outage::{Outages, PATIENCE};
+use super::outage::{MAX_OUTAGE, Outages};
 use crate::etcd::answer::Untrue;
 use crate::etcd::assemble::Assembler;
 use crate::etcd::client::Cluster;
@@ -128,13 +128,13 @@ impl Watch {
             return self.received(created, Revision(0), connection).await;
         }
         // Answers without content, and connections that are lost at once, do not prolong the wait.
-        if self.is_bounded() && self.advanced.elapsed() > PATIENCE * 2 {
+        if self.is_bounded() && self.advanced.elapsed() > MAX_OUTAGE * 2 {
             return Err(self.stuck(&connection));
         }
         let (bounded, leaderless) = (self.is_bounded(), connection.leaderless);
         let response = tokio::select! {
             response = connection.stream.message() => response,
-            () = sleep_until(self.advanced + PATIENCE), if bounded => return Err(self.stuck(&connection)),
+            () = sleep_until(self.advanced + MAX_OUTAGE), if bounded => return Err(self.stuck(&connection)),
             () = sleep_until(self.next_leader_check), if leaderless => return self.look_for_leader(connection).await,
             () = sleep(connection.ask_every), if connection.asks => {
                 let slowest = if bounded { SLOWEST_ASK } else { IDLE_ASK };
@@ -153,7 +153,7 @@ impl Watch {
             Ok(None) => {
                 self.ends += 1;
                 if self.ends > MOST_ENDS {
-                    return Err(self.untrue(&Untrue::new("ends the watch again and again, and brings nothing"), connection.member));
+                    return Err(self.untrue(&Untrue::new("ends the watch again and again, and sends nothing"), connection.member));
                 }
                 self.disconnected(connection.member, None).await
             }
@@ -279,7 +279,7 @@ impl Watch {
     async fn cross_compaction(&mut self, compacted: Revision, member: usize) -> Result<Vec<WatchItem>> {
         self.compactions += 1;
         if self.compactions > MOST_COMPACTIONS {
-            return Err(self.untrue(&Untrue::new("calls each revision compacted from which it is asked to begin"), member));
+            return Err(self.untrue(&Untrue::new("says that every revision it is asked to begin from was compacted"), member));
         }
         let from = self.assembler.next();
         // The member must have the revision to which it compacted.

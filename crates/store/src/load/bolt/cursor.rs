@@ -2,11 +2,11 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header};
-use super::{Bolt, Bucket, PageId, Pair};
+use super::page::{self, FLAG_BRANCH, FLAG_LEAF, PageHeader};
+use super::{Bolt, Bucket, BucketPair, PageId};
 
 /// More levels has no tree.
-const DEEPEST: usize = 64;
+const MAX_TREE_DEPTH: usize = 64;
 
 /// In which order pairs are met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,37 +24,37 @@ impl Bolt {
         bucket: &Bucket,
         key: &[u8],
         order: Order,
-        take: &mut dyn FnMut(Pair) -> ControlFlow<()>,
+        take: &mut dyn FnMut(BucketPair) -> ControlFlow<()>,
     ) -> Option<()> {
         let place = match bucket {
             Bucket::Inline(place) => place.clone(),
             Bucket::Tree(root) => self.page_place(*root)?,
         };
-        let mut search = Search { bolt: self, key, order, take };
-        search.page(place, DEEPEST).map(drop)
+        let mut search = CursorSearch { bolt: self, key, order, take };
+        search.page(place, MAX_TREE_DEPTH).map(drop)
     }
 
     /// Where a page lies, with those it reaches over.
     fn page_place(&self, id: PageId) -> Option<Range<usize>> {
         let start = usize::try_from(id).ok()?.checked_mul(self.meta.page_size)?;
-        let header = Header::read(self.image.get(start..)?).filter(|header| header.id == id)?;
+        let header = PageHeader::read(self.image.get(start..)?).filter(|header| header.id == id)?;
         let end = start.checked_add(self.meta.page_size.checked_mul(header.overflow as usize + 1)?)?;
         (end <= self.image.len()).then_some(start..end)
     }
 }
 
 /// A search under way.
-struct Search<'a> {
+struct CursorSearch<'a> {
     bolt: &'a Bolt,
     key: &'a [u8],
     order: Order,
-    take: &'a mut dyn FnMut(Pair) -> ControlFlow<()>,
+    take: &'a mut dyn FnMut(BucketPair) -> ControlFlow<()>,
 }
 
-impl Search<'_> {
+impl CursorSearch<'_> {
     fn page(&mut self, place: Range<usize>, levels: usize) -> Option<ControlFlow<()>> {
         let bytes = self.bolt.image.get(place.clone())?;
-        let header = Header::read(bytes).filter(|header| levels > 0 && page::elements_fit(header.count, bytes.len()))?;
+        let header = PageHeader::read(bytes).filter(|header| levels > 0 && page::elements_fit(header.count, bytes.len()))?;
         match header.flags {
             FLAG_BRANCH => {
                 let first_key = |index| page::branch_element(bytes, index).and_then(|element| bytes.get(element.key));
@@ -75,7 +75,7 @@ impl Search<'_> {
                 self.each(before, last, header.count, |search, index| {
                     let element = page::leaf_element(bytes, index)?;
                     let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
-                    let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+                    let pair = BucketPair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
                     Some((search.take)(pair))
                 })
             }
@@ -129,7 +129,7 @@ mod tests {
             let bucket = bolt.bucket_named(b"key").unwrap();
             let met = |key: u16, order: Order, most: usize| {
                 let mut met: Vec<u16> = Vec::new();
-                let mut take = |pair: Pair| {
+                let mut take = |pair: BucketPair| {
                     met.push(u16::from_be_bytes(bolt.image[pair.key].try_into().unwrap()));
                     if met.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };

@@ -28,7 +28,7 @@ pub(in crate::load) struct Bolt {
 
 /// A pair found in a bucket, as places in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::load) struct Pair {
+pub(in crate::load) struct BucketPair {
     /// Where the key lies.
     pub key: Range<usize>,
     /// Where the value lies.
@@ -58,7 +58,7 @@ impl Bolt {
         let needed = meta.high_water.saturating_mul(page_size as u64);
         let (pages, rest) = (image.len() / page_size, image.len() % page_size);
         let (length, checksum) = match rest {
-            CHECKSUM if needed <= (pages * page_size) as u64 => (pages * page_size, image[pages * page_size..].try_into().ok()),
+            CHECKSUM_BYTES if needed <= (pages * page_size) as u64 => (pages * page_size, image[pages * page_size..].try_into().ok()),
             _ => (image.len(), None),
         };
         if needed > length as u64 {
@@ -147,7 +147,7 @@ impl Bolt {
     /// # Errors
     ///
     /// A fragment, where the value is too short for a header.
-    pub(in crate::load) fn bucket_of(&self, pair: &Pair) -> Result<Bucket, String> {
+    pub(in crate::load) fn bucket_of(&self, pair: &BucketPair) -> Result<Bucket, String> {
         let header = &self.image[pair.value.clone()];
         let root = read_u64(header, 0).filter(|_| header.len() >= BUCKET_HEADER).ok_or("a bucket's header is cut short")?;
         Ok(match root {
@@ -158,7 +158,7 @@ impl Bolt {
 }
 
 /// The bytes of a SHA-256.
-const CHECKSUM: usize = 32;
+const CHECKSUM_BYTES: usize = 32;
 
 /// A bucket's header: root page and sequence number, 8 bytes each.
 const BUCKET_HEADER: usize = 16;

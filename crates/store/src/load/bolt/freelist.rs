@@ -2,11 +2,11 @@
 //!
 //! etcd writes none since 3.3 (`NoFreelistSync`). Source: bbolt v1.4.3, `internal/common/page.go` and `tx_check.go`.
 
-use super::page::{FLAG_FREELIST, HEADER, Header, PageId, read_u64};
+use super::page::{FLAG_FREELIST, HEADER_BYTES, PageHeader, PageId, read_u64};
 use super::{Bolt, Visited};
 
 /// Where a list is longer than a page header can count, its first entry is its length.
-const LONG: usize = 0xffff;
+const LONG_LIST_COUNT: usize = 0xffff;
 
 /// Adds the pages of the list itself to those that trees reach. A page that is not of the list, whatever the meta page says, is left to the trees.
 pub(crate) fn claim(bolt: &Bolt, reached: &mut Visited) {
@@ -53,17 +53,17 @@ fn sentence(mut pages: impl Iterator<Item = PageId>, what: &str) -> Option<Strin
 }
 
 /// The header of the page, if it is that of a list.
-fn header(bolt: &Bolt, page: PageId) -> Option<Header> {
+fn header(bolt: &Bolt, page: PageId) -> Option<PageHeader> {
     let start = usize::try_from(page).ok()?.checked_mul(bolt.meta.page_size)?;
-    bolt.image.get(start..).and_then(Header::read).filter(|header| header.flags == FLAG_FREELIST && header.id == page)
+    bolt.image.get(start..).and_then(PageHeader::read).filter(|header| header.flags == FLAG_FREELIST && header.id == page)
 }
 
 fn read(bolt: &Bolt, page: PageId) -> Option<Vec<PageId>> {
     let header = header(bolt, page)?;
     let bytes = bolt.image.get(page as usize * bolt.meta.page_size..)?;
     let (count, first) = match header.count {
-        LONG => (usize::try_from(read_u64(bytes, HEADER)?).ok()?, HEADER + 8),
-        count => (count, HEADER),
+        LONG_LIST_COUNT => (usize::try_from(read_u64(bytes, HEADER_BYTES)?).ok()?, HEADER_BYTES + 8),
+        count => (count, HEADER_BYTES),
     };
     let length = (header.overflow as usize + 1).checked_mul(bolt.meta.page_size)?;
     let end = count.checked_mul(8)?.checked_add(first).filter(|&end| end <= length)?;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::page::{ELEMENT, HEADER, elements_fit};
+use super::page::{ELEMENT_BYTES, HEADER_BYTES, elements_fit};
 
 /// What the layout of a page says about its elements.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,8 +29,9 @@ pub(super) fn examine(page: &[u8], claimed: usize, place: impl Fn(usize) -> Opti
         return Layout { problem: Some("it claims no elements, but holds data".to_owned()), ..whole };
     }
     // Where the first element begins says how long the table of elements is.
-    let table = place(0).and_then(|first| first.start.checked_sub(HEADER)).filter(|table| table % ELEMENT == 0);
-    let laid_out = table.map(|table| table / ELEMENT).filter(|&count| count > 0 && count != claimed && elements_fit(count, page.len()));
+    let table = place(0).and_then(|first| first.start.checked_sub(HEADER_BYTES)).filter(|table| table % ELEMENT_BYTES == 0);
+    let laid_out =
+        table.map(|table| table / ELEMENT_BYTES).filter(|&count| count > 0 && count != claimed && elements_fit(count, page.len()));
     if let Some(count) = laid_out.filter(|&count| links(page, count, &place).all(|holds| holds)) {
         return Layout { count, problem: Some(format!("its header claims {claimed} elements, it holds {count}")), ..whole };
     }
@@ -48,7 +49,7 @@ pub(super) fn examine(page: &[u8], claimed: usize, place: impl Fn(usize) -> Opti
 /// Whether the first of `count` elements begins where the table of elements ends, each where the one before it ends, and nothing
 /// follows the last: one more than there are elements.
 fn links(page: &[u8], count: usize, place: &impl Fn(usize) -> Option<Range<usize>>) -> impl Iterator<Item = bool> {
-    let mut end = Some(HEADER + count * ELEMENT);
+    let mut end = Some(HEADER_BYTES + count * ELEMENT_BYTES);
     (0..=count).map(move |index| {
         if index == count {
             return end.and_then(|end| page.get(end..)).is_some_and(is_zero);
@@ -69,13 +70,15 @@ fn is_zero(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    const PAGE: usize = 256;
+    const PAGE_BYTES: usize = 256;
 
     /// Examines a page of elements that have these starts and sizes, and `held` bytes that are not zero.
     fn check(claimed: usize, elements: &[(usize, usize)], held: Range<usize>) -> Layout {
-        let mut page = vec![0; PAGE];
+        let mut page = vec![0; PAGE_BYTES];
         page[held].fill(7);
-        examine(&page, claimed, |index| elements.get(index).map(|(start, size)| *start..start + size).filter(|place| place.end <= PAGE))
+        examine(&page, claimed, |index| {
+            elements.get(index).map(|(start, size)| *start..start + size).filter(|place| place.end <= PAGE_BYTES)
+        })
     }
 
     #[test]

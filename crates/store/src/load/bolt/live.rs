@@ -19,8 +19,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::meta::{self, Meta};
-use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, Header};
-use super::{Bolt, Bucket, PageId, Pair, step};
+use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, PageHeader};
+use super::{Bolt, Bucket, BucketPair, PageId, step};
 use crate::load::OpeningProgress;
 use crate::load::mvcc::KeyValuePlaces;
 use crate::versions::{IndexedPut, Volatile};
@@ -37,7 +37,7 @@ pub(crate) struct Live {
 }
 
 /// How often something is tried again that a commit came between.
-const ATTEMPTS: usize = 200;
+const MAX_ATTEMPTS: usize = 200;
 
 impl Live {
     /// A file that is mapped, which may be no database.
@@ -62,7 +62,7 @@ impl Live {
     pub(super) fn meta(&self) -> Result<(Meta, Vec<String>), String> {
         let pause = Duration::from_millis(1);
         let mut last = Err("its meta pages change all the time; try again".to_owned());
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             step();
             last = self.read_metas().and_then(|pages| meta::weigh(&pages));
             match &last {
@@ -76,7 +76,7 @@ impl Live {
     fn read_metas(&self) -> Result<Vec<u8>, String> {
         // Where the page size is not known, the smallest is assumed.
         let known = self.page_size > meta::SMALLEST_PAGE;
-        let length = self.map.len().min(if known { self.page_size + meta::LENGTH } else { 2 * meta::LARGEST_PAGE });
+        let length = self.map.len().min(if known { self.page_size + meta::META_BYTES } else { 2 * meta::LARGEST_PAGE });
         let mut pages = vec![0; length];
         let read = self.read_at(&mut pages, 0).map_err(|cause| format!("cannot be read: {cause}"))?;
         pages.truncate(read);
@@ -89,7 +89,7 @@ impl Live {
         fence(Ordering::SeqCst);
         step();
         let newest = [0, meta.page_size].into_iter().filter_map(|start| {
-            let mut page = [0; meta::LENGTH];
+            let mut page = [0; meta::META_BYTES];
             let read = self.read_at(&mut page, start as u64).ok()?;
             Some(meta::read(&page[..read], 0).ok()?.transaction)
         });
@@ -115,7 +115,7 @@ impl Live {
     /// A fragment, where the file cannot be read long enough between two commits to say so.
     fn find_again(&self, entry: &IndexedPut<'_>) -> Result<Option<Bytes>, String> {
         let key = entry.revision_key();
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let (meta, _) = self.meta()?;
             let image = self.image().map_err(|cause| format!("cannot be read: {cause}"))?;
             let (checksum, problems, progress) = (None, Vec::new(), OpeningProgress::default());
@@ -141,23 +141,23 @@ fn value_of(entry: &IndexedPut<'_>, message: &[u8]) -> Option<Bytes> {
 }
 
 /// The pair of a bucket with this name.
-pub(super) fn find(bolt: &Bolt, name: &[u8]) -> Option<Pair> {
+pub(super) fn find(bolt: &Bolt, name: &[u8]) -> Option<BucketPair> {
     descend(bolt, &bolt.root()?, name).filter(|pair| pair.is_bucket)
 }
 
 /// Searches a bucket for a key, from its root down.
-fn descend(bolt: &Bolt, bucket: &Bucket, key: &[u8]) -> Option<Pair> {
+fn descend(bolt: &Bolt, bucket: &Bucket, key: &[u8]) -> Option<BucketPair> {
     /// More levels has no tree.
-    const DEEPEST: usize = 64;
+    const MAX_TREE_DEPTH: usize = 64;
     let (image, size) = (&bolt.image, bolt.meta.page_size);
     let mut place = match bucket {
         Bucket::Inline(place) => place.clone(),
         Bucket::Tree(root) => page_at(image, size, *root)?,
     };
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_TREE_DEPTH {
         step();
         let page = image.get(place.clone())?;
-        let header = Header::read(page)?;
+        let header = PageHeader::read(page)?;
         let last_upto = |key_of: &dyn Fn(usize) -> Option<Range<usize>>| {
             let is_upto = |index: usize| key_of(index).and_then(|place| page.get(place)).is_some_and(|found| found <= key);
             let (mut low, mut high) = (0, header.count);
@@ -176,7 +176,7 @@ fn descend(bolt: &Bolt, bucket: &Bucket, key: &[u8]) -> Option<Pair> {
                 let index = last_upto(&|index| page::leaf_element(page, index).map(|element| element.key))?;
                 let element = page::leaf_element(page, index)?;
                 let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
-                let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+                let pair = BucketPair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
                 return image.get(pair.key.clone()).is_some_and(|found| found == key).then_some(pair);
             }
             _ => return None,
@@ -188,7 +188,7 @@ fn descend(bolt: &Bolt, bucket: &Bucket, key: &[u8]) -> Option<Pair> {
 /// Where a page lies, with those it reaches over.
 fn page_at(image: &[u8], size: usize, id: PageId) -> Option<Range<usize>> {
     let start = usize::try_from(id).ok()?.checked_mul(size)?;
-    let header = Header::read(image.get(start..)?).filter(|header| header.id == id)?;
+    let header = PageHeader::read(image.get(start..)?).filter(|header| header.id == id)?;
     let end = start.checked_add(size.checked_mul(header.overflow as usize + 1)?)?;
     (end <= image.len()).then_some(start..end)
 }
@@ -198,7 +198,7 @@ impl Live {
     fn copy(&self, place: &Range<usize>) -> Option<Bytes> {
         let bytes = self.map.get(place.clone())?;
         let mut copy = Vec::with_capacity(bytes.len());
-        for piece in bytes.chunks(PIECE) {
+        for piece in bytes.chunks(PIECE_BYTES) {
             step();
             copy.extend_from_slice(piece);
         }
@@ -213,7 +213,7 @@ impl Live {
         let before = entry.place.start.checked_sub(head.len()).and_then(|start| self.map.get(start..entry.place.start));
         let page_size = self.page_size;
         let begins_in = |start: usize| {
-            let header = self.map.get(start..).and_then(Header::read);
+            let header = self.map.get(start..).and_then(PageHeader::read);
             let is_kind = |flags| matches!(flags, FLAG_BRANCH | FLAG_LEAF | FLAG_META | FLAG_FREELIST);
             header.is_some_and(|header| header.id == (start / page_size) as PageId && is_kind(header.flags))
         };
@@ -223,7 +223,7 @@ impl Live {
 }
 
 /// How many bytes are copied at once.
-const PIECE: usize = 4096;
+const PIECE_BYTES: usize = 4096;
 
 impl Volatile for Live {
     fn value(&self, entry: &IndexedPut<'_>) -> crate::Result<Bytes> {

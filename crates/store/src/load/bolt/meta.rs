@@ -1,13 +1,13 @@
 //! The two meta pages: which of them holds, and which transaction is the newest.
 
-use super::page::{FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, HEADER, Header, PageId, read_u32, read_u64};
+use super::page::{FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, HEADER_BYTES, PageHeader, PageId, read_u32, read_u64};
 
-const MAGIC: u32 = 0xED0C_DAED;
-const VERSION: u32 = 2;
-const CHECKED: usize = 56;
+const META_MAGIC: u32 = 0xED0C_DAED;
+const META_VERSION: u32 = 2;
+const CHECKED_BYTES: usize = 56;
 
 /// The bytes of a meta page that mean something.
-pub(super) const LENGTH: usize = HEADER + CHECKED + 8;
+pub(super) const META_BYTES: usize = HEADER_BYTES + CHECKED_BYTES + 8;
 
 /// The page sizes tried and accepted, in bytes.
 const PAGE_SIZES: [usize; 7] = [4096, 16384, 65536, 8192, 32768, 1024, 2048];
@@ -56,7 +56,7 @@ pub(super) fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
             let broken = format!("both meta pages are broken (page 0: {first}; page 1: {second}), so nothing leads to the data");
             let meta = guess(file).ok_or_else(|| format!("{broken}, and no page of it is left; use another copy or snapshot"))?;
             let shown = format!(
-                "{broken}: what is left in pages of {} bytes is shown, whether it still counted or not; use another copy or snapshot",
+                "{broken}: what is left in pages of {} bytes is shown, whether it was still current or not; use another copy or snapshot",
                 meta.page_size
             );
             Ok((meta, vec![shown]))
@@ -77,7 +77,7 @@ fn guess(file: &[u8]) -> Option<Meta> {
 /// The pages before `end` that bear their own number, in pages of `size` bytes.
 fn pages_with_own_number(file: &[u8], size: usize, end: u64) -> impl Iterator<Item = u64> {
     (2..end.min(file.len() as u64 / size as u64)).filter(move |&id| {
-        let header = file.get(id as usize * size..).and_then(Header::read);
+        let header = file.get(id as usize * size..).and_then(PageHeader::read);
         header.is_some_and(|header| header.id == id && matches!(header.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_FREELIST))
     })
 }
@@ -96,20 +96,20 @@ fn one_broken(page: u8, why: &str, used: &Meta) -> String {
 }
 
 pub(super) fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
-    const SHORT: &str = "the file ends before it";
-    let body = file.get(at + HEADER..at + HEADER + CHECKED + 8).ok_or(SHORT)?;
-    if read_u32(body, 0) != Some(MAGIC) {
+    const SHORT_FILE_ERROR: &str = "the file ends before it";
+    let body = file.get(at + HEADER_BYTES..at + HEADER_BYTES + CHECKED_BYTES + 8).ok_or(SHORT_FILE_ERROR)?;
+    if read_u32(body, 0) != Some(META_MAGIC) {
         return Err("no magic number");
     }
-    if read_u32(body, 4) != Some(VERSION) {
+    if read_u32(body, 4) != Some(META_VERSION) {
         return Err("not version 2");
     }
-    if read_u64(body, CHECKED) != Some(fnv1a(&body[..CHECKED])) {
-        return Err("its checksum does not hold");
+    if read_u64(body, CHECKED_BYTES) != Some(fnv1a(&body[..CHECKED_BYTES])) {
+        return Err("its checksum does not match");
     }
-    let page_size = read_u32(body, 8).ok_or(SHORT)? as usize;
-    let (root, freelist) = (read_u64(body, 16).ok_or(SHORT)?, read_u64(body, 32).ok_or(SHORT)?);
-    let (high_water, transaction) = (read_u64(body, 40).ok_or(SHORT)?, read_u64(body, 48).ok_or(SHORT)?);
+    let page_size = read_u32(body, 8).ok_or(SHORT_FILE_ERROR)? as usize;
+    let (root, freelist) = (read_u64(body, 16).ok_or(SHORT_FILE_ERROR)?, read_u64(body, 32).ok_or(SHORT_FILE_ERROR)?);
+    let (high_water, transaction) = (read_u64(body, 40).ok_or(SHORT_FILE_ERROR)?, read_u64(body, 48).ok_or(SHORT_FILE_ERROR)?);
     if !PAGE_SIZES.contains(&page_size) {
         return Err("bbolt does not use its page size");
     }
@@ -125,12 +125,12 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Whether a file begins with a meta page.
 pub(crate) fn begins_with_meta_page(file: &[u8]) -> bool {
-    read_u32(file, HEADER) == Some(MAGIC)
+    read_u32(file, HEADER_BYTES) == Some(META_MAGIC)
 }
 
 /// Whether a file is bbolt's, even if damaged or cut: a meta page's magic number, or pages that bear their own number.
 pub(crate) fn looks_like_bolt(file: &[u8]) -> bool {
-    let magic = |at: usize| read_u32(file, at + HEADER) == Some(MAGIC);
+    let magic = |at: usize| read_u32(file, at + HEADER_BYTES) == Some(META_MAGIC);
     if magic(0) || PAGE_SIZES.iter().any(|&size| magic(size)) {
         return true;
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 /// A page's number; its place in the file is the number times the page size.
 pub(crate) type PageId = u64;
 
-pub(super) const HEADER: usize = 16;
-pub(super) const ELEMENT: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
+pub(super) const ELEMENT_BYTES: usize = 16;
 
 pub(super) const FLAG_BRANCH: u16 = 0x01;
 pub(super) const FLAG_LEAF: u16 = 0x02;
@@ -17,7 +17,7 @@ const LEAF_IS_BUCKET: u32 = 0x01;
 
 /// A page's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct PageHeader {
     pub id: PageId,
     pub flags: u16,
     pub count: usize,
@@ -40,7 +40,7 @@ pub(super) struct LeafElement {
     pub has_unknown_flags: bool,
 }
 
-impl Header {
+impl PageHeader {
     /// Reads the header at the beginning of `page`.
     pub(super) fn read(page: &[u8]) -> Option<Self> {
         Some(Self {
@@ -54,7 +54,7 @@ impl Header {
 
 /// Reads element `index` of a branch page; ranges are places within `page`. `None`: it does not lie in the page.
 pub(super) fn branch_element(page: &[u8], index: usize) -> Option<BranchElement> {
-    let at = HEADER + index * ELEMENT;
+    let at = HEADER_BYTES + index * ELEMENT_BYTES;
     let (position, key_size, child) = (read_u32(page, at)?, read_u32(page, at + 4)?, read_u64(page, at + 8)?);
     let start = at.checked_add(position as usize)?;
     let end = start.checked_add(key_size as usize)?;
@@ -63,7 +63,7 @@ pub(super) fn branch_element(page: &[u8], index: usize) -> Option<BranchElement>
 
 /// Reads element `index` of a leaf page; ranges are places within `page`. `None`: it does not lie in the page.
 pub(super) fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
-    let at = HEADER + index * ELEMENT;
+    let at = HEADER_BYTES + index * ELEMENT_BYTES;
     let (flags, position) = (read_u32(page, at)?, read_u32(page, at + 4)?);
     let (key_size, value_size) = (read_u32(page, at + 8)?, read_u32(page, at + 12)?);
     let start = at.checked_add(position as usize)?;
@@ -79,7 +79,7 @@ pub(super) fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
 
 /// Whether `count` elements fit into a page of `length` bytes.
 pub(super) fn elements_fit(count: usize, length: usize) -> bool {
-    count <= length.saturating_sub(HEADER) / ELEMENT
+    count <= length.saturating_sub(HEADER_BYTES) / ELEMENT_BYTES
 }
 
 pub(super) fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {

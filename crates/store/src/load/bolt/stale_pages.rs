@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, Header};
-use super::{Bolt, PageId, Pair, Visited};
+use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, PageHeader};
+use super::{Bolt, BucketPair, PageId, Visited};
 
 /// A piece of the file that no tree reaches.
 pub(crate) enum Stale {
@@ -18,7 +18,7 @@ pub(crate) enum Stale {
 
 /// An unreachable leaf page.
 pub(crate) struct StalePage {
-    header: Header,
+    header: PageHeader,
     /// Where it lies, without the part that was written over or is not in the file.
     place: Range<usize>,
 }
@@ -52,21 +52,21 @@ impl Bolt {
     }
 
     /// The header of the page at this place, if one was ever written there and not into the middle of another's since.
-    fn own_header(&self, id: PageId) -> Option<Header> {
-        let header = Header::read(self.image.get(id as usize * self.meta.page_size..)?)?;
+    fn own_header(&self, id: PageId) -> Option<PageHeader> {
+        let header = PageHeader::read(self.image.get(id as usize * self.meta.page_size..)?)?;
         (header.id == id && matches!(header.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_META | FLAG_FREELIST)).then_some(header)
     }
 }
 
 impl StalePage {
     /// The pairs that lie in what is left of the page.
-    pub(crate) fn pairs<'a>(&'a self, bolt: &'a Bolt) -> impl Iterator<Item = Pair> + 'a {
+    pub(crate) fn pairs<'a>(&'a self, bolt: &'a Bolt) -> impl Iterator<Item = BucketPair> + 'a {
         let bytes = &bolt.image[self.place.clone()];
         let absolute = |range: Range<usize>| self.place.start + range.start..self.place.start + range.end;
         (0..self.header.count).map_while(move |index| page::elements_fit(index + 1, bytes.len()).then_some(index)).filter_map(
             move |index| {
                 let element = page::leaf_element(bytes, index)?;
-                Some(Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket })
+                Some(BucketPair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket })
             },
         )
     }

@@ -1,6 +1,6 @@
 //! Writes small bbolt files for tests: any page size, branch pages, overflow pages, inline buckets.
 
-use super::page::{FLAG_BRANCH, FLAG_LEAF, HEADER};
+use super::page::{FLAG_BRANCH, FLAG_LEAF, HEADER_BYTES};
 
 /// A bucket to be written: its name and its pairs, ascending by key.
 pub(crate) struct BucketSpec {
@@ -47,7 +47,8 @@ pub(crate) fn meta_page_with_freelist(id: u64, page_size: usize, root: u64, free
     for number in [root, 0, freelist, high_water, transaction] {
         page.extend(number.to_le_bytes());
     }
-    let sum = page[HEADER..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let sum =
+        page[HEADER_BYTES..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     page.extend(sum.to_le_bytes());
     page
 }

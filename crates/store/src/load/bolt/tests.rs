@@ -10,7 +10,7 @@ type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 type Buckets = Vec<(Vec<u8>, Pairs)>;
 
 /// Everything in the file, by bucket, and what could not be read.
-fn read(bytes: Vec<u8>) -> Result<(Buckets, Vec<Damage>), String> {
+fn read(bytes: Vec<u8>) -> Result<(Buckets, Vec<TreeDamage>), String> {
     let bolt = Bolt::open(bytes.into())?;
     let mut walk = Walk::new(&bolt);
     let mut named = Vec::new();

@@ -3,8 +3,8 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::layout::{self, Layout};
-use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
-use super::{Bolt, Bucket, Pair, step};
+use super::page::{self, FLAG_BRANCH, FLAG_LEAF, PageHeader, PageId};
+use super::{Bolt, Bucket, BucketPair, step};
 
 /// A deeper tree is damage: at two children per page this is far beyond the largest file.
 const MAX_DEPTH: usize = 64;
@@ -14,7 +14,7 @@ const LEAVES_BETWEEN_CHECKS: usize = 32;
 
 /// A piece of a tree that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct TreeDamage {
     /// The page.
     pub page: PageId,
     /// What is wrong with it: a fragment.
@@ -74,7 +74,7 @@ pub(crate) struct Walk<'a> {
     /// Those of them whose content was not read, or only in part, because of what led to them: a search for lost changes looks into these too.
     pub disputed: Visited,
     /// What could not be read so far.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<TreeDamage>,
     /// Pairs up to this key are passed over: they were visited before.
     after: Option<Vec<u8>>,
     /// How far the walk can be believed, where the file is being written.
@@ -99,7 +99,7 @@ struct Sound {
 
 /// The keys between which a page's own keys must lie, as places in the file.
 #[derive(Clone, Default)]
-struct Bounds {
+struct KeyBounds {
     from: Option<Range<usize>>,
     to: Option<Range<usize>>,
 }
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A walk that has seen what others saw before, and the meta pages.
-    pub(crate) fn going_on(bolt: &'a Bolt, visited: Visited, damage: Vec<Damage>) -> Self {
+    pub(crate) fn going_on(bolt: &'a Bolt, visited: Visited, damage: Vec<TreeDamage>) -> Self {
         let sound = Sound { damage: damage.len(), ..Sound::default() };
         let disputed = Visited::new(bolt.pages_held());
         let mut walk = Self { bolt, visited, disputed, damage, after: None, sound };
@@ -127,16 +127,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Calls `visit` with each pair of the bucket, in key order.
-    pub(crate) fn bucket(&mut self, bucket: &Bucket, visit: &mut dyn FnMut(Pair)) {
+    pub(crate) fn bucket(&mut self, bucket: &Bucket, visit: &mut dyn FnMut(BucketPair)) {
         match bucket {
-            Bucket::Tree(root) => self.tree(*root, &Bounds::default(), 0, visit),
+            Bucket::Tree(root) => self.tree(*root, &KeyBounds::default(), 0, visit),
             Bucket::Inline(place) => {
-                let header = self.bolt.image.get(place.clone()).and_then(Header::read);
+                let header = self.bolt.image.get(place.clone()).and_then(PageHeader::read);
                 match header {
                     Some(header) if header.flags & FLAG_LEAF != 0 => {
-                        self.leaf(&Header { id: 0, ..header }, place.clone(), &Bounds::default(), visit)
+                        self.leaf(&PageHeader { id: 0, ..header }, place.clone(), &KeyBounds::default(), visit)
                     }
-                    _ => self.broken(0, "an inline bucket is not a leaf page", &Bounds::default()),
+                    _ => self.broken(0, "an inline bucket is not a leaf page", &KeyBounds::default()),
                 }
             }
         }
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
         self.sound.key.take()
     }
 
-    fn tree(&mut self, id: PageId, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
+    fn tree(&mut self, id: PageId, bounds: &KeyBounds, depth: usize, visit: &mut dyn FnMut(BucketPair)) {
         if self.sound.is_overtaken {
             return;
         }
@@ -219,13 +219,13 @@ impl<'a> Walk<'a> {
     }
 
     /// The page's header and where the page lies, overflow included.
-    fn page(&self, id: PageId) -> Result<(Header, Range<usize>), &'static str> {
+    fn page(&self, id: PageId) -> Result<(PageHeader, Range<usize>), &'static str> {
         let Bolt { image, meta, .. } = self.bolt;
         if id < 2 || id >= meta.high_water {
             return Err("there is no such page");
         }
         let start = usize::try_from(id).ok().and_then(|id| id.checked_mul(meta.page_size)).ok_or("there is no such page")?;
-        let header = image.get(start..).and_then(Header::read).ok_or("the file ends before it")?;
+        let header = image.get(start..).and_then(PageHeader::read).ok_or("the file ends before it")?;
         if header.id != id {
             return Err("it bears another page's number");
         }
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         Ok((header, start..start + length))
     }
 
-    fn branch(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
+    fn branch(&mut self, header: &PageHeader, place: Range<usize>, bounds: &KeyBounds, depth: usize, visit: &mut dyn FnMut(BucketPair)) {
         let page = &self.bolt.image[place.clone()];
         let layout = layout::examine(page, header.count, |index| page::branch_element(page, index).map(|element| element.key));
         let children = (0..layout.count).map(|index| {
@@ -255,11 +255,11 @@ impl<'a> Walk<'a> {
             if to.as_ref().is_some_and(|to| self.after.as_ref().is_some_and(|after| self.bolt.image[to.clone()] <= after[..])) {
                 continue;
             }
-            self.tree(*child, &Bounds { from: Some(key.clone()), to }, depth + 1, visit);
+            self.tree(*child, &KeyBounds { from: Some(key.clone()), to }, depth + 1, visit);
         }
     }
 
-    fn leaf(&mut self, header: &Header, place: Range<usize>, bounds: &Bounds, visit: &mut dyn FnMut(Pair)) {
+    fn leaf(&mut self, header: &PageHeader, place: Range<usize>, bounds: &KeyBounds, visit: &mut dyn FnMut(BucketPair)) {
         let page = &self.bolt.image[place.clone()];
         if !page::elements_fit(header.count, page.len()) {
             return self.broken(header.id, "it claims more elements than fit", bounds);
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
                 return Err("has flags that bbolt does not know");
             }
             let absolute = |range: Range<usize>| place.start + range.start..place.start + range.end;
-            let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
+            let pair = BucketPair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
             Ok((pair.key.clone(), pair))
         });
         let believed = self.believed(header.id, &layout, pairs.collect(), bounds);
@@ -301,7 +301,7 @@ impl<'a> Walk<'a> {
         page: PageId,
         layout: &Layout,
         mut elements: Vec<Result<(Range<usize>, T), &'static str>>,
-        bounds: &Bounds,
+        bounds: &KeyBounds,
     ) -> Vec<(Range<usize>, T)> {
         if let Some(problem) = &layout.problem {
             self.broken(page, problem.clone(), bounds);
@@ -327,7 +327,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             };
-            let before = Bounds { from: last.or(bounds.from.as_ref()).cloned(), to: Some(key.clone()) };
+            let before = KeyBounds { from: last.or(bounds.from.as_ref()).cloned(), to: Some(key.clone()) };
             lost.drain(..).for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &before));
             // bbolt writes a page's first key into its parent with the page.
             if index == 0 && bounds.from.as_ref().is_some_and(|from| self.bolt.image[from.clone()] != self.bolt.image[key.clone()]) {
@@ -335,14 +335,14 @@ impl<'a> Walk<'a> {
             }
             sound.push((key, value));
         }
-        let behind = Bounds { from: sound.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned(), to: bounds.to.clone() };
+        let behind = KeyBounds { from: sound.last().map(|(key, _)| key).or(bounds.from.as_ref()).cloned(), to: bounds.to.clone() };
         lost.into_iter().for_each(|(index, problem)| self.broken(page, format!("element {index} {problem}"), &behind));
         sound
     }
 
     /// Whether a key lies after the one before it and within the page's bounds. Where the next key does so and this one is greater,
     /// it is this one that is wrong.
-    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, next: Option<&Range<usize>>, bounds: &Bounds) -> bool {
+    fn in_order(&self, key: &Range<usize>, last: Option<&Range<usize>>, next: Option<&Range<usize>>, bounds: &KeyBounds) -> bool {
         let bytes = |place: &Range<usize>| &self.bolt.image[place.clone()];
         let lies_right = |key: &Range<usize>| {
             let after = match last {
@@ -354,12 +354,12 @@ impl<'a> Walk<'a> {
         lies_right(key) && next.is_none_or(|next| bytes(key) < bytes(next) || !lies_right(next))
     }
 
-    fn broken(&mut self, page: PageId, problem: impl Into<String>, bounds: &Bounds) {
+    fn broken(&mut self, page: PageId, problem: impl Into<String>, bounds: &KeyBounds) {
         /// More are not kept: a file with this much damage needs no longer list.
-        const MOST: usize = 10_000;
-        if self.damage.len() < MOST {
+        const MAX_DAMAGES_KEPT: usize = 10_000;
+        if self.damage.len() < MAX_DAMAGES_KEPT {
             let key = |place: &Option<Range<usize>>| place.clone().and_then(|place| self.bolt.image.get(place)).map(<[u8]>::to_vec);
-            let damage = Damage { page, problem: problem.into(), from: key(&bounds.from), to: key(&bounds.to) };
+            let damage = TreeDamage { page, problem: problem.into(), from: key(&bounds.from), to: key(&bounds.to) };
             if !self.damage.contains(&damage) || self.bolt.live.is_none() {
                 self.damage.push(damage);
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 
 use super::super::data_dir::Parts;
-use super::super::gardener::{Chain, Snapshot, cluster_of};
+use super::super::gardener::{Chain, SnapshotName, cluster_of};
 use super::super::image::Image;
 use super::super::key_files::Keys;
 use super::super::options::Reading;
@@ -15,9 +15,9 @@ use super::super::wal;
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
 use super::companions;
-use super::entry::{Body, Entry, WITHIN, listed};
+use super::entry::{Body, ContainerEntry, ENTRY_SEPARATOR, listed};
 use super::gather::{Found, Gathered, places};
-use super::kind::{BESIDE, Kind};
+use super::kind::{EntryKind, SQLITE_SUFFIXES};
 #[cfg(feature = "kine")]
 use super::nodes;
 use super::objects::{self, ObjectSets};
@@ -25,7 +25,7 @@ use super::{messages, numbered_files};
 use crate::Companion;
 
 /// How k3s calls its database.
-const K3S: &str = "state.db";
+const K3S_DATABASE: &str = "state.db";
 
 /// What is read of a folder or an archive.
 pub(in super::super) struct Choice {
@@ -58,7 +58,7 @@ pub(in super::super) enum Chosen {
     /// A database of etcd.
     Database(Image),
     /// Several databases of etcd.
-    Databases(Vec<Entry>),
+    Databases(Vec<ContainerEntry>),
     /// Several members' data dirs, with the folders that they lie in.
     Members(Vec<(String, Chosen)>),
     /// A full snapshot of Gardener's and the deltas after it.
@@ -66,9 +66,9 @@ pub(in super::super) enum Chosen {
     /// Several of them.
     Chains(Vec<Chain>),
     /// API objects.
-    Objects(Vec<Entry>),
+    Objects(Vec<ContainerEntry>),
     /// API objects of several moments, with the names of the archives that they lie in.
-    Moments(Vec<(String, Vec<Entry>)>),
+    Moments(Vec<(String, Vec<ContainerEntry>)>),
     /// The keys of etcd, each in an entry of its own.
     Keys(Keys),
 }
@@ -125,7 +125,7 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     if let Some(chains) = chains(found, what)? {
         return Ok(chains);
     }
-    let etcd = places(found, Kind::Database);
+    let etcd = places(found, EntryKind::Database);
     let kine = kine_databases(found);
     #[cfg(feature = "kine")]
     if let Some((node, read)) = nodes::node(found, &[&etcd[..], &kine].concat(), what)? {
@@ -139,7 +139,9 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
         _ => {
             let names = listed(etcd.iter().chain(&kine).map(|&place| &*found[place].entry.name));
             let count = etcd.len() + kine.len();
-            return Err(format!("is {what} of {count} databases that are not of one etcd: {names}; name one of them: -f PATH::NAME").into());
+            return Err(
+                format!("is {what} of {count} databases that are not from one etcd: {names}; name one of them: -f PATH::NAME").into()
+            );
         }
     }
     if let Some(keys) = keys(found, what, reading)? {
@@ -158,19 +160,19 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
 }
 
 /// The entries at some places.
-fn entries(found: &[Found], places: &[usize]) -> Vec<Entry> {
+fn entries(found: &[Found], places: &[usize]) -> Vec<ContainerEntry> {
     places.iter().map(|&place| found[place].entry.clone()).collect()
 }
 
 /// The folder above the one that an entry lies in.
-fn member_of(entry: &Entry) -> &str {
+fn member_of(entry: &ContainerEntry) -> &str {
     entry.folder().rsplit_once('/').map_or("", |(member, _)| member)
 }
 
 /// The folders of members: of those that have a database, if there are some.
 fn members(found: &[Found]) -> Vec<String> {
     let folders = |takes_log: bool| -> BTreeSet<&str> {
-        let parts = found.iter().filter(|found| found.is_of_member() && (takes_log || found.kind != Kind::Log));
+        let parts = found.iter().filter(|found| found.is_of_member() && (takes_log || found.kind != EntryKind::Log));
         parts.map(|found| member_of(&found.entry)).collect()
     };
     let with_database = folders(false);
@@ -201,10 +203,10 @@ fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(
             return Ok((Chosen::MemberFolder(folder.to_owned()), read));
         }
         let image = entry.image(reading)?;
-        if *kind == Kind::Log { log.push((entry.file_name().to_owned(), image.bytes)) } else { db = Some(image) }
+        if *kind == EntryKind::Log { log.push((entry.file_name().to_owned(), image.bytes)) } else { db = Some(image) }
     }
     read.extend(beside_member(found, member));
-    Ok((Chosen::Member(Parts { db, log: wal::Log::of_files(log) }), read))
+    Ok((Chosen::Member(Parts { db, log: wal::RaftLog::of_files(log) }), read))
 }
 
 /// Other files of the member: databases that its leader sent, and the files of its snapshots.
@@ -215,8 +217,8 @@ fn beside_member<'f>(found: &'f [Found], member: &'f str) -> impl Iterator<Item 
 
 /// Gardener's full snapshots, each with the deltas up to the next, where there are deltas or what only their names tell how to decompress.
 fn chains(found: &[Found], what: &str) -> Result<Option<(Chosen, Vec<usize>)>, String> {
-    let named = |place: usize| Snapshot::of(found[place].entry.file_name()).filter(|_| found[place].kind != Kind::Unfinished);
-    let mut snapshots: Vec<(Snapshot, usize)> = (0..found.len()).filter_map(|place| Some((named(place)?, place))).collect();
+    let named = |place: usize| SnapshotName::of(found[place].entry.file_name()).filter(|_| found[place].kind != EntryKind::Unfinished);
+    let mut snapshots: Vec<(SnapshotName, usize)> = (0..found.len()).filter_map(|place| Some((named(place)?, place))).collect();
     if !snapshots.iter().any(|(snapshot, _)| !snapshot.is_full || snapshot.is_lzw) {
         return Ok(None);
     }
@@ -232,7 +234,7 @@ fn chains(found: &[Found], what: &str) -> Result<Option<(Chosen, Vec<usize>)>, S
     deltas.sort_by_key(|(snapshot, _)| (snapshot.first, snapshot.last));
     let last_of = |place: usize| full.get(place).map_or(i64::MAX, |(snapshot, _)| snapshot.last);
     let within = |after: i64, upto: i64| {
-        let is_within = move |snapshot: &Snapshot| snapshot.last > after && snapshot.first <= upto;
+        let is_within = move |snapshot: &SnapshotName| snapshot.last > after && snapshot.first <= upto;
         deltas
             .iter()
             .filter(move |(snapshot, _)| is_within(snapshot))
@@ -255,14 +257,14 @@ fn chains(found: &[Found], what: &str) -> Result<Option<(Chosen, Vec<usize>)>, S
 /// The databases of SQLite, the logs of those that are lost, and tables of kine that were printed.
 fn kine_databases(found: &[Found]) -> Vec<usize> {
     let names: BTreeSet<&str> = found.iter().map(|found| &*found.entry.name).collect();
-    let is_lost = |name: &str| name.strip_suffix(BESIDE[0]).is_some_and(|database| !names.contains(database));
+    let is_lost = |name: &str| name.strip_suffix(SQLITE_SUFFIXES[0]).is_some_and(|database| !names.contains(database));
     let is_one = |found: &Found| match found.kind {
-        Kind::Sqlite => true,
+        EntryKind::Sqlite => true,
         #[cfg(feature = "kine")]
-        Kind::KineTable => true,
-        Kind::BesideSqlite => is_lost(&found.entry.name),
+        EntryKind::KineTable => true,
+        EntryKind::BesideSqlite => is_lost(&found.entry.name),
         // A damaged one is only named.
-        Kind::Other => found.entry.file_name() == K3S,
+        EntryKind::Other => found.entry.file_name() == K3S_DATABASE,
         _ => false,
     };
     let all: Vec<usize> = (0..found.len()).filter(|&place| is_one(&found[place])).collect();
@@ -271,16 +273,16 @@ fn kine_databases(found: &[Found]) -> Vec<usize> {
 }
 
 fn is_of_k3s(found: &Found) -> bool {
-    found.entry.file_name().starts_with(K3S)
+    found.entry.file_name().starts_with(K3S_DATABASE)
 }
 
 #[cfg(feature = "kine")]
 fn take_kine(found: &[Found], place: usize, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
     let entry = &found[place].entry;
-    if found[place].kind == Kind::KineTable {
+    if found[place].kind == EntryKind::KineTable {
         return Ok((Chosen::KineTable(entry.image(reading)?), vec![place]));
     }
-    let beside = BESIDE.map(|suffix| {
+    let beside = SQLITE_SUFFIXES.map(|suffix| {
         let name = format!("{}{suffix}", entry.name);
         found.iter().position(|found| found.entry.name == name)
     });
@@ -318,9 +320,9 @@ fn keys(found: &[Found], what: &str, reading: &Reading<'_>) -> Result<Option<(Ch
     };
     let text = revision.entry.image(reading)?.bytes;
     let revision = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).filter(|&revision: &i64| revision > 0);
-    let Some(revision) = revision else { return Err(format!("{KEYS_REVISION} in it is no revision").into()) };
+    let Some(revision) = revision else { return Err(format!("{KEYS_REVISION} in it is not a revision").into()) };
     // What is unpacked lacks the slash that keys begin with.
-    let is_outermost = above.is_empty() || above.ends_with(WITHIN);
+    let is_outermost = above.is_empty() || above.ends_with(ENTRY_SEPARATOR);
     let key = |found: &Found| {
         let below = found.entry.name.strip_prefix(&**above).filter(|below| is_outermost || below.starts_with('/'))?;
         Some(format!("/{}", below.trim_start_matches('/')))

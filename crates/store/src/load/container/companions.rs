@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::options::Reading;
-use super::entry::Entry;
+use super::entry::ContainerEntry;
 use super::folder;
 use super::gather::Found;
 use super::kind::{LONGEST_CONFIGURATION, may_configure};
@@ -30,17 +30,18 @@ pub(super) fn among(found: &[Found], reading: &Reading<'_>) -> (Vec<Companion>, 
 /// The configuration in a folder whose databases are in known places, such as a k3s server's. As such a folder may hold much else, only files that are
 /// called as configuration is are looked at.
 pub(in super::super) fn of_known_folder(path: &Path, reading: &Reading<'_>) -> Vec<Companion> {
-    const SUFFIXES: [&str; 4] = [".yaml", ".yml", ".json", ".conf"];
-    let is_called_so =
-        |entry: &Entry| SUFFIXES.iter().any(|suffix| entry.name.ends_with(suffix)) || entry.file_name().contains("encryption");
+    const CONFIG_SUFFIXES: [&str; 4] = [".yaml", ".yml", ".json", ".conf"];
+    let is_called_so = |entry: &ContainerEntry| {
+        CONFIG_SUFFIXES.iter().any(|suffix| entry.name.ends_with(suffix)) || entry.file_name().contains("encryption")
+    };
     let entries = folder::entries(path).unwrap_or_default();
     let budget = reading.limits.budget();
-    let may_be = |entry: &&Entry| is_called_so(entry) && entry.look(&budget).is_ok_and(|look| may_configure(&look.bytes));
+    let may_be = |entry: &&ContainerEntry| is_called_so(entry) && entry.look(&budget).is_ok_and(|look| may_configure(&look.bytes));
     entries.iter().filter(may_be).filter_map(|entry| of_entry(entry, reading)).collect()
 }
 
 /// What a file configures, if it is such a configuration.
-fn of_entry(entry: &Entry, reading: &Reading<'_>) -> Option<Companion> {
+fn of_entry(entry: &ContainerEntry, reading: &Reading<'_>) -> Option<Companion> {
     let image = entry.image(reading).ok().filter(|image| image.cut.is_none() && image.bytes.len() <= LONGEST_CONFIGURATION)?;
     let text = String::from_utf8(image.bytes.to_vec()).ok()?;
     Some(Companion { kind: kind_of(&text)?, place: entry.name.clone(), text })
@@ -73,8 +74,8 @@ fn outermost(text: &str, member: &str) -> Option<String> {
 
 /// The static pod in a name, and its revision: OpenShift keeps several, of which the newest runs.
 fn static_revision(name: &str) -> Option<(&str, u64)> {
-    const POD: &str = "-pod-";
-    let (before, after) = name.rsplit_once(POD)?;
+    const STATIC_POD_MARK: &str = "-pod-";
+    let (before, after) = name.rsplit_once(STATIC_POD_MARK)?;
     let revision = after.split('/').next()?.parse().ok()?;
     Some((before.rsplit('/').next()?, revision))
 }
@@ -84,9 +85,9 @@ mod tests {
     use bytes::Bytes;
 
     use super::super::super::options::{Limits, Reading};
-    use super::super::entry::{Body, Entry};
+    use super::super::entry::{Body, ContainerEntry};
     use super::super::gather::Found;
-    use super::super::kind::Kind;
+    use super::super::kind::EntryKind;
     use super::{among, kind_of};
     use crate::CompanionKind;
 
@@ -108,8 +109,8 @@ mod tests {
     fn of_several_revisions_of_a_static_pod_the_newest_counts() {
         let config = |name: &str| {
             let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
-            let entry = Entry { name: name.to_owned(), body: Body::Bytes(Bytes::from_static(text.as_bytes())) };
-            Found { entry, kind: Kind::Objects, inner: None, problem: None, may_configure: true }
+            let entry = ContainerEntry { name: name.to_owned(), body: Body::Bytes(Bytes::from_static(text.as_bytes())) };
+            Found { entry, kind: EntryKind::Objects, inner: None, problem: None, may_configure: true }
         };
         let found =
             ["r/kube-scheduler-pod-9/c.yaml", "r/kube-scheduler-pod-10/c.yaml", "r/kube-scheduler-pod-x/c.yaml", "other.yaml"].map(config);

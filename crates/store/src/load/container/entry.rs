@@ -15,10 +15,10 @@ use super::super::spool;
 use crate::{Error, Result};
 
 /// What separates the path of an archive from the name of an entry in it.
-pub(in super::super) const WITHIN: &str = "::";
+pub(in super::super) const ENTRY_SEPARATOR: &str = "::";
 
 /// More entries than these are not looked at: a folder that holds as many is not one of backups.
-pub(super) const MOST: usize = 200_000;
+pub(super) const MAX_ENTRIES: usize = 200_000;
 
 /// The longest name, in bytes, that an entry may have.
 pub(super) const LONGEST_NAME: usize = 4096;
@@ -28,7 +28,7 @@ const LOOKED_AT: u64 = 256 << 10;
 
 /// What lies in a folder or an archive.
 #[derive(Clone)]
-pub(in super::super) struct Entry {
+pub(in super::super) struct ContainerEntry {
     /// Its path below the folder, or its name in the archive.
     pub name: String,
     pub body: Body,
@@ -77,35 +77,35 @@ impl Packed {
         Ok(match self.method {
             Method::Stored => Box::new(bytes.reader()),
             Method::Deflate => Box::new(flate2::bufread::DeflateDecoder::new(bytes.reader())),
-            Method::Other => decoder(bytes)?.ok_or_else(|| io::Error::other("its compression is not known"))?.1,
+            Method::Other => decoder(bytes)?.ok_or_else(|| io::Error::other("its compression is unknown"))?.1,
         })
     }
 }
 
 /// Holds what comes out of an entry against what the archive says of it.
-struct Checked<R> {
+struct CheckedReader<R> {
     from: R,
     promised: Option<(u64, u32)>,
     length: u64,
     crc: flate2::Crc,
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for CheckedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.from.read(into)?;
         self.length += length as u64;
         self.crc.update(&into[..length]);
         let is_end = length == 0 && !into.is_empty();
         match self.promised {
-            Some((size, _)) if self.length > size => Err(io::Error::other("more comes out of it than the archive says")),
-            Some((size, _)) if is_end && self.length < size => Err(io::Error::other("less comes out of it than the archive says")),
-            Some((_, crc)) if is_end && self.crc.sum() != crc => Err(io::Error::other("its CRC-32 does not hold")),
+            Some((size, _)) if self.length > size => Err(io::Error::other("it unpacks to more than the archive says")),
+            Some((size, _)) if is_end && self.length < size => Err(io::Error::other("it unpacks to less than the archive says")),
+            Some((_, crc)) if is_end && self.crc.sum() != crc => Err(io::Error::other("its CRC-32 does not match")),
             _ => Ok(length),
         }
     }
 }
 
-impl Entry {
+impl ContainerEntry {
     /// The last part of its name.
     pub(in super::super) fn file_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
@@ -121,31 +121,31 @@ impl Entry {
     /// # Errors
     ///
     /// Looking at this and others took more than is allowed.
-    pub(in super::super) fn look(&self, budget: &Budget) -> Result<Look, Exceeded> {
+    pub(in super::super) fn look(&self, budget: &Budget) -> Result<EntryHead, Exceeded> {
         /// A log may be compressed when it is rotated, and again when it is packed.
-        const LAYERS: usize = 2;
+        const MAX_LAYERS: usize = 2;
         let mut look = match &self.body {
             Body::File(path) => match File::open(path).and_then(|file| map_lazily(&self.name, &file)) {
                 Ok(bytes) => {
                     budget.add_file(bytes.len() as u64);
-                    Look { bytes, ..Look::default() }
+                    EntryHead { bytes, ..EntryHead::default() }
                 }
-                Err(cause) => Look { problem: Some(format!("cannot be read: {cause}")), ..Look::default() },
+                Err(cause) => EntryHead { problem: Some(format!("cannot be read: {cause}")), ..EntryHead::default() },
             },
-            Body::Bytes(bytes) => Look { bytes: bytes.clone(), ..Look::default() },
-            Body::Packed(packed) => Look::within("zip", packed.decoder(), packed.first_block(), budget)?,
-            Body::Sealed(why) => Look { problem: Some((*why).to_owned()), ..Look::default() },
+            Body::Bytes(bytes) => EntryHead { bytes: bytes.clone(), ..EntryHead::default() },
+            Body::Packed(packed) => EntryHead::within("zip", packed.decoder(), packed.first_block(), budget)?,
+            Body::Sealed(why) => EntryHead { problem: Some((*why).to_owned()), ..EntryHead::default() },
         };
-        for _ in 0..LAYERS {
+        for _ in 0..MAX_LAYERS {
             let (what, decoder) = match decoder(look.bytes.clone()) {
                 Ok(None) => break,
                 Ok(Some((what, decoder))) => (what, Ok(decoder)),
                 Err(cause) => ("", Err(cause)),
             };
-            let within = Look::within(what, decoder, first_block(&look.bytes), budget)?;
+            let within = EntryHead::within(what, decoder, first_block(&look.bytes), budget)?;
             // What is packed may end here only because no more of it was looked at.
             let is_whole = look.bytes.len() as u64 != LOOKED_AT;
-            look = Look { problem: look.problem.or(within.problem.filter(|_| is_whole)), is_compressed: true, ..within };
+            look = EntryHead { problem: look.problem.or(within.problem.filter(|_| is_whole)), is_compressed: true, ..within };
         }
         Ok(look)
     }
@@ -162,7 +162,7 @@ impl Entry {
             Body::Packed(packed) => {
                 let failed = |cause| Error::File { path: self.name.clone(), cause };
                 let from = packed.decoder().map_err(failed)?;
-                let mut checked = Checked { from, promised: packed.promised, length: 0, crc: flate2::Crc::new() };
+                let mut checked = CheckedReader { from, promised: packed.promised, length: 0, crc: flate2::Crc::new() };
                 let anything = Reading { may_be_known: |_| true, ..*reading };
                 let unpacked = spool::unpack(&self.name, "zip", &mut checked, &anything)?;
                 let image = Image::of_bytes(&self.name, unpacked.bytes, reading)?;
@@ -188,7 +188,7 @@ impl Entry {
 
 /// The beginning of an entry.
 #[derive(Default)]
-pub(in super::super) struct Look {
+pub(in super::super) struct EntryHead {
     /// The first bytes, decompressed; all of them, where they are not.
     pub bytes: Bytes,
     /// Why no more bytes came than are there, a fragment.
@@ -197,7 +197,7 @@ pub(in super::super) struct Look {
     pub is_compressed: bool,
 }
 
-impl Look {
+impl EntryHead {
     /// The first bytes of a stream, as far as it goes; `block` are undone before any.
     fn within(what: &str, from: io::Result<Box<dyn Read + Send>>, block: u64, budget: &Budget) -> Result<Self, Exceeded> {
         let mut bytes = Vec::new();
@@ -211,14 +211,14 @@ impl Look {
 
 /// What an entry of the folder or archive at a path is called.
 pub(in super::super) fn name_within(path: &str, name: &str) -> String {
-    let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
+    let separator = if Path::new(path).is_dir() { "/" } else { ENTRY_SEPARATOR };
     format!("{path}{separator}{name}")
 }
 
 /// The memory that an entry of a name takes, here and where it is found to be something.
 pub(super) fn memory_of(name: &str) -> u64 {
-    const ENTRY: u64 = 400;
-    ENTRY + 2 * name.len() as u64
+    const ENTRY_OVERHEAD_BYTES: u64 = 400;
+    ENTRY_OVERHEAD_BYTES + 2 * name.len() as u64
 }
 
 /// A name that may be shown and compared: bytes that are not text are replaced.
@@ -229,17 +229,17 @@ pub(super) fn name_of(bytes: &[u8]) -> String {
 
 /// A name as it may be shown.
 pub(in super::super) fn shown(name: &str) -> String {
-    const LONGEST: usize = 200;
-    name.escape_debug().take(LONGEST).collect()
+    const MAX_NAME_BYTES: usize = 200;
+    name.escape_debug().take(MAX_NAME_BYTES).collect()
 }
 
 /// The first names, and how many more there are.
 pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    const MOST: usize = 5;
+    const MAX_ENTRIES_LISTED: usize = 5;
     let names: Vec<&str> = names.collect();
-    let mut told: Vec<String> = names.iter().take(MOST).map(|name| shown(name)).collect();
-    if names.len() > MOST {
-        told.push(format!("{} more", names.len() - MOST));
+    let mut told: Vec<String> = names.iter().take(MAX_ENTRIES_LISTED).map(|name| shown(name)).collect();
+    if names.len() > MAX_ENTRIES_LISTED {
+        told.push(format!("{} more", names.len() - MAX_ENTRIES_LISTED));
     }
     told.join(", ")
 }

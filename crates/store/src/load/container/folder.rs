@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::entry::{Body, Entry, MOST};
+use super::entry::{Body, ContainerEntry, MAX_ENTRIES};
 
 /// Folders deeper than this are not entered.
-const DEEPEST: usize = 32;
+const MAX_FOLDER_DEPTH: usize = 32;
 
 /// The plain files below `path`, by name.
 ///
 /// # Errors
 ///
 /// A fragment: the folder cannot be read, or there are too many.
-pub(super) fn entries(path: &Path) -> Result<Vec<Entry>, String> {
+pub(super) fn entries(path: &Path) -> Result<Vec<ContainerEntry>, String> {
     let mut entries = Vec::new();
     let mut folders: Vec<(PathBuf, String, usize)> = vec![(path.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
@@ -21,20 +21,20 @@ pub(super) fn entries(path: &Path) -> Result<Vec<Entry>, String> {
             Ok(found) => found,
             Err(cause) if depth == 0 => return Err(format!("cannot be read: {cause}")),
             Err(_) => {
-                entries.push(Entry { name: prefix, body: Body::Sealed("is a folder that cannot be read") });
+                entries.push(ContainerEntry { name: prefix, body: Body::Sealed("is a folder that cannot be read") });
                 continue;
             }
         };
         for found in found.flatten() {
             let name = format!("{prefix}{}", found.file_name().to_string_lossy());
             match found.file_type() {
-                Ok(kind) if kind.is_file() => entries.push(Entry { name, body: Body::File(found.path()) }),
-                Ok(kind) if kind.is_dir() && depth < DEEPEST => folders.push((found.path(), format!("{name}/"), depth + 1)),
+                Ok(kind) if kind.is_file() => entries.push(ContainerEntry { name, body: Body::File(found.path()) }),
+                Ok(kind) if kind.is_dir() && depth < MAX_FOLDER_DEPTH => folders.push((found.path(), format!("{name}/"), depth + 1)),
                 _ => {}
             }
         }
-        if entries.len() > MOST {
-            return Err(format!("is a folder of more than {MOST} files; name the one that the backups are in"));
+        if entries.len() > MAX_ENTRIES {
+            return Err(format!("is a folder of more than {MAX_ENTRIES} files; name the one that the backups are in"));
         }
     }
     entries.sort_by(|one, other| one.name.cmp(&other.name));

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use super::super::budget::{Budget, Reservation};
 use super::super::options::Reading;
 use super::super::sql_dump;
-use super::entry::{Entry, MOST, WITHIN};
-use super::kind::{Kind, may_configure};
+use super::entry::{ContainerEntry, ENTRY_SEPARATOR, MAX_ENTRIES};
+use super::kind::{EntryKind, may_configure};
 use super::{folder, promise, tape, zip};
 
 /// An entry and what it is.
 pub(super) struct Found {
-    pub entry: Entry,
-    pub kind: Kind,
+    pub entry: ContainerEntry,
+    pub kind: EntryKind,
     /// The archive within the folder or archive that it lies in, as an index; `None` where it lies in none.
     pub inner: Option<usize>,
     /// Why nothing in it is recognised, or what it is that cannot be read: a fragment.
@@ -26,12 +26,12 @@ pub(super) struct Found {
 impl Found {
     /// Whether it is a part of a member's data dir, and not in it by chance.
     pub(super) fn is_of_member(&self) -> bool {
-        self.kind == Kind::Log || self.entry.name == "snap/db" || self.entry.name.ends_with("/snap/db")
+        self.kind == EntryKind::Log || self.entry.name == "snap/db" || self.entry.name.ends_with("/snap/db")
     }
 }
 
 /// The places of the entries of a kind.
-pub(super) fn places(found: &[Found], kind: Kind) -> Vec<usize> {
+pub(super) fn places(found: &[Found], kind: EntryKind) -> Vec<usize> {
     (0..found.len()).filter(|&place| found[place].kind == kind).collect()
 }
 
@@ -82,11 +82,11 @@ pub(super) fn keep(path: &str, within: &str, gathered: Gathered, reading: &Readi
 
 /// A path with an optional `::NAME` inside it.
 fn place(path: &str, within: &str) -> String {
-    format!("{path}{WITHIN}{within}")
+    format!("{path}{ENTRY_SEPARATOR}{within}")
 }
 
 /// The entries of an archive, and why there may be more; `memory` is what they take.
-fn listed(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<(Vec<Entry>, Option<String>), String> {
+fn listed(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<(Vec<ContainerEntry>, Option<String>), String> {
     if tape::looks_like_tar(archive) {
         let listed = tape::entries(archive, budget, memory)?;
         return Ok((listed.entries, listed.cut));
@@ -96,9 +96,9 @@ fn listed(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<
 }
 
 /// As many archives in one another are opened below the outermost: a folder holds the archive of a backup, which holds another of its configuration.
-const DEEPEST: usize = 2;
+const MAX_ARCHIVE_DEPTH: usize = 2;
 
-fn gather(entries: Vec<Entry>, within: &str, reading: &Reading<'_>, memory: Reservation) -> Result<Gathered, String> {
+fn gather(entries: Vec<ContainerEntry>, within: &str, reading: &Reading<'_>, memory: Reservation) -> Result<Gathered, String> {
     let gathered = Gathering::new(within, reading, false, memory).all(entries.clone())?;
     // Where nothing else lies, what is hidden was meant.
     if gathered.found.is_empty() && gathered.unopened.is_empty() {
@@ -125,7 +125,7 @@ impl<'g> Gathering<'g> {
         Self { within, reading, takes_hidden, gathered, archives: 0, entries: 0, budget: reading.limits.budget() }
     }
 
-    fn all(mut self, entries: Vec<Entry>) -> Result<Gathered, String> {
+    fn all(mut self, entries: Vec<ContainerEntry>) -> Result<Gathered, String> {
         for entry in entries {
             self.add(entry, None, 0)?;
         }
@@ -133,32 +133,34 @@ impl<'g> Gathering<'g> {
     }
 
     /// Adds an entry of an archive, or what lies in it if it is one.
-    fn add(&mut self, entry: Entry, inner: Option<usize>, depth: usize) -> Result<(), String> {
+    fn add(&mut self, entry: ContainerEntry, inner: Option<usize>, depth: usize) -> Result<(), String> {
         if !may_hold(&entry.name, self.within) || self.is_hidden(&entry.name) {
             return Ok(());
         }
         self.entries += 1;
-        if self.entries > MOST {
-            return Err(format!("holds more than {MOST} files, those in archives within it among them; name what is meant: -f PATH::NAME"));
+        if self.entries > MAX_ENTRIES {
+            return Err(format!(
+                "holds more than {MAX_ENTRIES} files, those in archives within it among them; name the one to read: -f PATH::NAME"
+            ));
         }
         let look = entry.look(&self.budget).map_err(|exceeded| exceeded.to_string())?;
-        let kind = Kind::of(&entry, &look.bytes);
-        if kind == Kind::Archive && depth < DEEPEST {
+        let kind = EntryKind::of(&entry, &look.bytes);
+        if kind == EntryKind::Archive && depth < MAX_ARCHIVE_DEPTH {
             return self.open(&entry, depth);
         }
         if is_within(&entry.name, self.within) {
             let problem = match kind {
-                Kind::SqlDump => sql_dump::recognised(entry.file_name(), &look.bytes),
-                Kind::Other => promise::broken(&entry, &look),
+                EntryKind::SqlDump => sql_dump::recognised(entry.file_name(), &look.bytes),
+                EntryKind::Other => promise::broken(&entry, &look),
                 _ => None,
             };
-            let may_configure = matches!(kind, Kind::Objects | Kind::Other) && may_configure(&look.bytes);
+            let may_configure = matches!(kind, EntryKind::Objects | EntryKind::Other) && may_configure(&look.bytes);
             self.gathered.found.push(Found { entry, kind, inner, problem, may_configure });
         }
         Ok(())
     }
 
-    fn open(&mut self, outer: &Entry, depth: usize) -> Result<(), String> {
+    fn open(&mut self, outer: &ContainerEntry, depth: usize) -> Result<(), String> {
         let image = outer.image(self.reading).map_err(|error| error.to_string());
         let opened = image.and_then(|image| listed(&image.bytes, &self.budget, &mut self.gathered.memory));
         match opened {
@@ -167,8 +169,8 @@ impl<'g> Gathering<'g> {
                 let archive = self.archives;
                 self.archives += 1;
                 for entry in entries {
-                    let name = format!("{}{WITHIN}{}", outer.name, entry.name);
-                    self.add(Entry { name, ..entry }, Some(archive), depth + 1)?;
+                    let name = format!("{}{ENTRY_SEPARATOR}{}", outer.name, entry.name);
+                    self.add(ContainerEntry { name, ..entry }, Some(archive), depth + 1)?;
                 }
             }
             Err(problem) => self.gathered.unopened.push(format!("{} ({problem})", outer.name)),
@@ -180,17 +182,20 @@ impl<'g> Gathering<'g> {
     fn is_hidden(&self, name: &str) -> bool {
         let below = name.strip_prefix(self.within).unwrap_or(name);
         let is_dotted = |part: &str| part.starts_with('.') && !matches!(part, "." | "..") && !self.takes_hidden;
-        below.split('/').flat_map(|part| part.split(WITHIN)).any(|part| part == "__MACOSX" || part.starts_with("._") || is_dotted(part))
+        below
+            .split('/')
+            .flat_map(|part| part.split(ENTRY_SEPARATOR))
+            .any(|part| part == "__MACOSX" || part.starts_with("._") || is_dotted(part))
     }
 }
 
 /// Whether an entry is what was asked for, or lies in it.
 fn is_within(name: &str, within: &str) -> bool {
     let below = name.strip_prefix(within.trim_end_matches('/'));
-    within.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with('/') || below.starts_with(WITHIN))
+    within.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with('/') || below.starts_with(ENTRY_SEPARATOR))
 }
 
 /// Whether an entry is what was asked for, lies in it, or is an archive that may hold it.
 fn may_hold(name: &str, within: &str) -> bool {
-    is_within(name, within) || within.strip_prefix(name).is_some_and(|rest| rest.starts_with(WITHIN))
+    is_within(name, within) || within.strip_prefix(name).is_some_and(|rest| rest.starts_with(ENTRY_SEPARATOR))
 }

@@ -7,12 +7,12 @@ use super::super::objects::PathKind;
 use super::super::{bolt, sql_dump, unsupported_formats, wal};
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
-use super::entry::Entry;
+use super::entry::ContainerEntry;
 use super::{tape, zip};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Kind {
+pub(in super::super) enum EntryKind {
     /// A tar or zip archive.
     Archive,
     /// A database of etcd.
@@ -43,12 +43,12 @@ pub(in super::super) enum Kind {
 }
 
 /// Suffixes of the files that SQLite keeps next to a database: its log, the log's index, and the journal that it uses instead of a log.
-pub(super) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+pub(super) const SQLITE_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// How programs call what they have not written to its end: etcdctl, rclone, WinSCP, wget and browsers.
-const UNFINISHED: [&str; 6] = [".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download"];
+const UNFINISHED_SUFFIXES: [&str; 6] = [".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download"];
 
-impl Kind {
+impl EntryKind {
     /// Whether it is a database, or the table of one.
     pub(super) fn is_database(self) -> bool {
         #[cfg(feature = "kine")]
@@ -59,9 +59,9 @@ impl Kind {
     }
 
     /// What an entry is that begins with `bytes`.
-    pub(in super::super) fn of(entry: &Entry, bytes: &Bytes) -> Self {
+    pub(in super::super) fn of(entry: &ContainerEntry, bytes: &Bytes) -> Self {
         let name = entry.file_name();
-        if UNFINISHED.iter().any(|suffix| name.ends_with(suffix)) {
+        if UNFINISHED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
             return Self::Unfinished;
         }
         if wal::is_name(name) {
@@ -71,7 +71,7 @@ impl Kind {
         if dqlite::is_of_node(name, bytes) && !bolt::looks_like_bolt(bytes) {
             return Self::Dqlite;
         }
-        if BESIDE.iter().any(|suffix| name.ends_with(suffix)) && !bolt::looks_like_bolt(bytes) {
+        if SQLITE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) && !bolt::looks_like_bolt(bytes) {
             return Self::BesideSqlite;
         }
         match bytes {
@@ -111,12 +111,12 @@ pub(super) fn may_configure(beginning: &[u8]) -> bool {
 }
 
 /// The members that an API object, or a list of them, begins with as text.
-const MEMBERS: [&[u8]; 4] = [b"apiVersion:", b"kind:", b"metadata:", b"items:"];
+const OBJECT_MEMBERS: [&[u8]; 4] = [b"apiVersion:", b"kind:", b"metadata:", b"items:"];
 
 /// Whether text begins as API objects do, and not as an audit log, which holds copies of them.
 fn begins_as_objects(bytes: &[u8]) -> bool {
-    const HEAD: usize = 64 << 10;
-    let head = &bytes[..bytes.len().min(HEAD)];
+    const PROBED_BYTES: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if head.contains(&0) {
         return head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
@@ -132,13 +132,13 @@ fn begins_as_objects(bytes: &[u8]) -> bool {
     let lines = head.split(|&byte| byte == b'\n').skip_while(|line| !is_content(line));
     let first = lines.clone().next().unwrap_or_default();
     let item = first.strip_prefix(b"- ").unwrap_or(first);
-    MEMBERS.iter().any(|member| item.starts_with(member)) || is_object(lines)
+    OBJECT_MEMBERS.iter().any(|member| item.starts_with(member)) || is_object(lines)
 }
 
 /// Whether text begins as objects do that do not say what they are, and the path says it.
 fn begins_as_items(path: &str, bytes: &[u8]) -> bool {
-    const HEAD: usize = 64 << 10;
-    let head = bytes[..bytes.len().min(HEAD)].trim_ascii_start();
+    const PROBED_BYTES: usize = 64 << 10;
+    let head = bytes[..bytes.len().min(PROBED_BYTES)].trim_ascii_start();
     head.first().is_some_and(|first| b"[{".contains(first))
         && memchr::memmem::find(head, b"\"metadata\"").is_some()
         && PathKind::of(path).is_some()
@@ -148,10 +148,10 @@ fn begins_as_items(path: &str, bytes: &[u8]) -> bool {
 fn is_object<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
     let document: Vec<&[u8]> = lines.take_while(|line| !line.starts_with(b"---")).collect();
     let has = |member: &[u8]| document.iter().any(|line| line.starts_with(member));
-    has(MEMBERS[0]) && has(MEMBERS[1]) && document.iter().all(|line| is_of_mapping(line))
+    has(OBJECT_MEMBERS[0]) && has(OBJECT_MEMBERS[1]) && document.iter().all(|line| is_of_mapping(line))
 }
 
-/// Whether a line may stand in a mapping of YAML at its outermost level: it begins a member or goes on with one, or says nothing.
+/// Whether a line may stand in a mapping of YAML at its outermost level: it begins a member or continues with one, or says nothing.
 fn is_of_mapping(line: &[u8]) -> bool {
     let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
     let is_name = name.len() < line.len() && name.first().is_some_and(u8::is_ascii_lowercase) && name.iter().all(u8::is_ascii_alphanumeric);

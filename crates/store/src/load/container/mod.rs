@@ -30,8 +30,8 @@ use super::problem::LoadProblem;
 
 pub(super) use choice::{Choice, Chosen};
 pub(super) use companions::of_known_folder;
-pub(super) use entry::{Body, Entry, WITHIN, name_within, shown};
-pub(super) use kind::Kind;
+pub(super) use entry::{Body, ContainerEntry, ENTRY_SEPARATOR, name_within, shown};
+pub(super) use kind::EntryKind;
 pub(super) use promise::breaks_promise;
 
 /// Whether bytes begin as an archive does.
@@ -64,7 +64,7 @@ pub(super) fn audit_logs_in_archive(
     archive: &Bytes,
     within: &str,
     reading: &Reading<'_>,
-) -> Result<(Vec<Entry>, bool), String> {
+) -> Result<(Vec<ContainerEntry>, bool), String> {
     gather::of_archive(path, archive, within, reading).map(|gathered| audit_logs(path, within, gathered, reading))
 }
 
@@ -73,16 +73,18 @@ pub(super) fn audit_logs_in_archive(
 /// # Errors
 ///
 /// As of [`audit_logs_in_archive`].
-pub(super) fn audit_logs_in_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<(Vec<Entry>, bool), String> {
+pub(super) fn audit_logs_in_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<(Vec<ContainerEntry>, bool), String> {
     gather::of_folder(path, within, reading).map(|gathered| audit_logs(&path.to_string_lossy(), within, gathered, reading))
 }
 
 /// The audit logs among what was gathered at a path, and whether there is anything else that is read: all is kept for that.
-fn audit_logs(path: &str, within: &str, gathered: gather::Gathered, reading: &Reading<'_>) -> (Vec<Entry>, bool) {
-    let is_other = |kind: Kind| kind.is_database() || matches!(kind, Kind::Archive | Kind::Log | Kind::Dqlite | Kind::Objects);
+fn audit_logs(path: &str, within: &str, gathered: gather::Gathered, reading: &Reading<'_>) -> (Vec<ContainerEntry>, bool) {
+    let is_other = |kind: EntryKind| {
+        kind.is_database() || matches!(kind, EntryKind::Archive | EntryKind::Log | EntryKind::Dqlite | EntryKind::Objects)
+    };
     let is_only_log = !gathered.found.iter().any(|found| is_other(found.kind));
-    let is_log = |found: &&gather::Found| found.kind == Kind::AuditLog;
-    let logs: Vec<Entry> = gathered.found.iter().filter(is_log).map(|found| found.entry.clone()).collect();
+    let is_log = |found: &&gather::Found| found.kind == EntryKind::AuditLog;
+    let logs: Vec<ContainerEntry> = gathered.found.iter().filter(is_log).map(|found| found.entry.clone()).collect();
     let holds_others = logs.is_empty() || !is_only_log;
     if holds_others {
         gather::keep(path, within, gathered, reading);

@@ -13,7 +13,7 @@ use super::gather::Found;
 
 /// The places of a pair.
 #[derive(Default)]
-struct Pair {
+struct NumberedPair {
     key: Option<usize>,
     value: Option<usize>,
 }
@@ -46,7 +46,7 @@ pub(super) fn keys(found: &[Found], reading: &Reading<'_>) -> Result<Option<(Key
 }
 
 /// The pairs by their numbers, where there is a key of Kubernetes among them; all are in one folder.
-fn pairs(found: &[Found], reading: &Reading<'_>) -> Result<Option<BTreeMap<u64, Pair>>, LoadProblem> {
+fn pairs(found: &[Found], reading: &Reading<'_>) -> Result<Option<BTreeMap<u64, NumberedPair>>, LoadProblem> {
     let numbered = |found: &Found| {
         let (number, kind) = found.entry.file_name().split_once('.').filter(|(_, kind)| matches!(*kind, "key" | "data"))?;
         let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
@@ -56,7 +56,7 @@ fn pairs(found: &[Found], reading: &Reading<'_>) -> Result<Option<BTreeMap<u64, 
     if !stored(first, reading)?.starts_with(b"/") {
         return Ok(None);
     }
-    let mut pairs: BTreeMap<u64, Pair> = BTreeMap::new();
+    let mut pairs: BTreeMap<u64, NumberedPair> = BTreeMap::new();
     for (place, found) in found.iter().enumerate().filter(|(_, found)| found.entry.folder() == first.entry.folder()) {
         if let Some((number, is_key)) = numbered(found) {
             let pair = pairs.entry(number).or_default();

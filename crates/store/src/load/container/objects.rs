@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::problem::LoadProblem;
-use super::entry::{WITHIN, listed};
+use super::entry::{ENTRY_SEPARATOR, listed};
 use super::gather::{Found, places};
-use super::kind::Kind;
+use super::kind::EntryKind;
 use super::messages;
 
 /// The places of API objects.
@@ -23,7 +23,7 @@ pub(super) enum ObjectSets {
 /// There are none, or of several moments.
 pub(super) fn sets(found: &[Found], what: &str, damage: &[String]) -> Result<ObjectSets, LoadProblem> {
     let mut sets: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for place in places(found, Kind::Objects) {
+    for place in places(found, EntryKind::Objects) {
         sets.entry(found[place].inner).or_default().push(place);
     }
     // What lies next to one archive of them describes it.
@@ -37,7 +37,7 @@ pub(super) fn sets(found: &[Found], what: &str, damage: &[String]) -> Result<Obj
             return Ok(backups);
         }
         let names: BTreeSet<&str> =
-            sets.values().flatten().map(|&place| found[place].entry.name.split(WITHIN).next().unwrap_or_default()).collect();
+            sets.values().flatten().map(|&place| found[place].entry.name.split(ENTRY_SEPARATOR).next().unwrap_or_default()).collect();
         let names = listed(names.into_iter());
         return Err(
             format!("is {what} of several sets of API objects, of which each is a state of its own: {names}; name one of them").into()

@@ -6,27 +6,27 @@ use bytes::Bytes;
 
 use super::super::budget::{Budget, Exceeded, Reservation};
 use super::super::{bolt, spool};
-use super::entry::{Body, Entry, LONGEST_NAME, MOST, memory_of, name_of};
+use super::entry::{Body, ContainerEntry, LONGEST_NAME, MAX_ENTRIES, memory_of, name_of};
 
 /// The bytes of a header.
-const HEADER: usize = 512;
+const HEADER_BYTES: usize = 512;
 
 /// Where a header has its checksum: octal digits.
-const CHECKSUM: std::ops::Range<usize> = 148..156;
+const CHECKSUM_RANGE: std::ops::Range<usize> = 148..156;
 
 /// The longest extension of a header: a name, or what else belongs to one file.
-const EXTENSION: u64 = 1 << 20;
+const MAX_EXTENSION_BYTES: u64 = 1 << 20;
 
 /// An archive that was read.
-pub(super) struct Listed {
-    pub entries: Vec<Entry>,
+pub(super) struct TarListing {
+    pub entries: Vec<ContainerEntry>,
     /// Why it ends early, a sentence.
     pub cut: Option<String>,
 }
 
 /// Whether bytes begin with the header of an archive. Of one that is damaged the magic number is enough, which archives of before 1988 lack.
 pub(in super::super) fn looks_like_tar(bytes: &[u8]) -> bool {
-    let Some(header) = bytes.get(..HEADER) else { return false };
+    let Some(header) = bytes.get(..HEADER_BYTES) else { return false };
     // Every entry has a name; a database begins with page 0.
     if header[0] == 0 || is_sqlite_database(bytes) {
         return false;
@@ -41,9 +41,9 @@ pub(super) fn is_sqlite_database(bytes: &[u8]) -> bool {
 
 /// Whether the checksum of a header holds. It is made with spaces in its own place; some programs added signed bytes.
 fn checksum_holds(header: &[u8]) -> bool {
-    let digits = header[CHECKSUM].split(|byte| matches!(byte, 0 | b' ')).find(|digits| !digits.is_empty());
+    let digits = header[CHECKSUM_RANGE].split(|byte| matches!(byte, 0 | b' ')).find(|digits| !digits.is_empty());
     let written = digits.and_then(|digits| i64::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-    let byte = |(place, &byte): (usize, &u8)| if CHECKSUM.contains(&place) { b' ' } else { byte };
+    let byte = |(place, &byte): (usize, &u8)| if CHECKSUM_RANGE.contains(&place) { b' ' } else { byte };
     let sum = |of: fn(u8) -> i64| header.iter().enumerate().map(|found| of(byte(found))).sum::<i64>();
     written.is_some_and(|written| written == sum(i64::from) || written == sum(|byte| i64::from(byte.cast_signed())))
 }
@@ -53,14 +53,14 @@ fn checksum_holds(header: &[u8]) -> bool {
 /// # Errors
 ///
 /// A fragment: it is damaged at its beginning, or holds too many.
-pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<Listed, String> {
+pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<TarListing, String> {
     let damaged = |cause: io::Error| format!("its tar archive is damaged or cut short: {cause}");
     // An extension is read into memory whole.
     let is_endless = |_: &Bytes, entry: tar::Entry<'_, Cursor<&[u8]>>| {
         let kind = entry.header().entry_type();
         let is_extension =
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() || kind.is_pax_global_extensions();
-        Ok((is_extension && entry.header().entry_size()? > EXTENSION).then_some(()))
+        Ok((is_extension && entry.header().entry_size()? > MAX_EXTENSION_BYTES).then_some(()))
     };
     if !read_up_to(archive, is_endless, true).0.is_empty() {
         return Err("its tar archive has a header of more than 1 MiB: it is damaged".to_owned());
@@ -69,13 +69,13 @@ pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation
     if let Some(exceeded) = ended.as_ref().and_then(Exceeded::of) {
         return Err(exceeded.to_string());
     }
-    if entries.len() > MOST {
-        return Err(format!("is a tar archive of more than {MOST} files"));
+    if entries.len() > MAX_ENTRIES {
+        return Err(format!("is a tar archive of more than {MAX_ENTRIES} files"));
     }
     match ended {
-        None => Ok(Listed { entries, cut: None }),
+        None => Ok(TarListing { entries, cut: None }),
         Some(cause) if entries.is_empty() => Err(damaged(cause)),
-        Some(cause) => Ok(Listed { entries, cut: Some(format!("{}; what follows in it is missing", damaged(cause))) }),
+        Some(cause) => Ok(TarListing { entries, cut: Some(format!("{}; what follows in it is missing", damaged(cause))) }),
     }
 }
 
@@ -96,7 +96,7 @@ fn read_up_to<T>(
             Ok(taken) => found.extend(taken),
             Err(cause) => return (found, Some(cause)),
         }
-        if found.len() > MOST {
+        if found.len() > MAX_ENTRIES {
             break;
         }
     }
@@ -109,7 +109,7 @@ fn read_entry(
     mut entry: tar::Entry<'_, Cursor<&[u8]>>,
     budget: &Budget,
     memory: &mut Reservation,
-) -> io::Result<Option<Entry>> {
+) -> io::Result<Option<ContainerEntry>> {
     let kind = entry.header().entry_type();
     let path = entry.path_bytes();
     if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) || path.len() > LONGEST_NAME {
@@ -127,5 +127,5 @@ fn read_entry(
             spool::whole(&name, &mut entry, length, budget)?
         }
     };
-    Ok(Some(Entry { name, body: Body::Bytes(bytes) }))
+    Ok(Some(ContainerEntry { name, body: Body::Bytes(bytes) }))
 }

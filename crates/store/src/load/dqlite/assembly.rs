@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::super::budget::{Budget, Reservation, with_room};
 use super::super::image::Image;
-use super::super::kine::{self, Written};
+use super::super::kine::{self, WrittenPages};
 use super::super::mapped::map;
 use super::command;
-use super::segment::Kind;
-use super::snapshot::{self, Database, Snapshot};
+use super::segment::SegmentEntryKind;
+use super::snapshot::{self, Database, DqliteSnapshot};
 
 /// A snapshot that was read.
 pub(super) struct Base {
@@ -29,7 +29,7 @@ impl Base {
     ///
     /// A fragment: there is none.
     pub(super) fn of(index: u64, image: Image) -> Result<(Self, Option<String>), String> {
-        let snapshot = Snapshot::read(&image.bytes);
+        let snapshot = DqliteSnapshot::read(&image.bytes);
         let problem = image.cut.or_else(|| snapshot.problem.clone());
         Ok((Self { index, bytes: image.bytes, database: snapshot.into_database()? }, problem))
     }
@@ -51,8 +51,8 @@ pub(super) struct Assembly {
     length: usize,
     database: Option<String>,
     page_size: Option<usize>,
-    committed: Written,
-    others: Vec<Written>,
+    committed: WrittenPages,
+    others: Vec<WrittenPages>,
     /// The pages that the database has after the newest transaction.
     count: Option<u32>,
     /// The last entry that counts.
@@ -77,8 +77,8 @@ pub(super) struct Assembled {
     /// The bytes of all pages.
     pub bytes: Bytes,
     pub page_size: Option<usize>,
-    pub committed: Written,
-    pub others: Vec<Written>,
+    pub committed: WrittenPages,
+    pub others: Vec<WrittenPages>,
     pub count: Option<u32>,
     /// How many nodes the cluster has, where the log says so.
     pub nodes: Option<u64>,
@@ -101,7 +101,7 @@ impl Assembly {
             length: 0,
             database: base.map(|base| base.database.name.clone()),
             page_size: None,
-            committed: Written::new(),
+            committed: WrittenPages::new(),
             others: Vec::new(),
             count: None,
             last: base.map_or(0, |base| base.index),
@@ -131,7 +131,7 @@ impl Assembly {
     /// # Errors
     ///
     /// There is no room for its pages.
-    pub(super) fn entry(&mut self, index: u64, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    pub(super) fn entry(&mut self, index: u64, kind: SegmentEntryKind, payload: &[u8]) -> io::Result<()> {
         while self.older.last().is_some_and(|older| older.index < index) {
             self.begin_with_older()?;
         }
@@ -149,9 +149,9 @@ impl Assembly {
         }
         let counts = is_new && !self.is_broken;
         match kind {
-            Kind::Command => self.command(index, payload, counts)?,
-            Kind::Change => self.nodes = snapshot::nodes(payload).or(self.nodes),
-            Kind::Barrier => {}
+            SegmentEntryKind::Command => self.command(index, payload, counts)?,
+            SegmentEntryKind::Change => self.nodes = snapshot::nodes(payload).or(self.nodes),
+            SegmentEntryKind::Barrier => {}
         }
         if counts && !self.is_broken {
             self.last = index;
@@ -183,7 +183,7 @@ impl Assembly {
             self.refuse(index, "its pages are not of the size of the database's", counts);
             return Ok(());
         }
-        let mut written = Written::with_capacity(frames.pages.len());
+        let mut written = WrittenPages::with_capacity(frames.pages.len());
         for (page, range) in frames.pages {
             written.push((page, self.add(&payload[range])?));
         }
@@ -208,9 +208,9 @@ impl Assembly {
     }
 
     /// The run of pages that an entry goes on, or begins.
-    fn other(&mut self, index: u64) -> &mut Written {
+    fn other(&mut self, index: u64) -> &mut WrittenPages {
         if self.last_other.is_none_or(|last| last + 1 != index) || self.others.is_empty() {
-            self.others.push(Written::new());
+            self.others.push(WrittenPages::new());
         }
         let last = self.others.len() - 1;
         &mut self.others[last]
@@ -224,7 +224,7 @@ impl Assembly {
             return Ok(());
         }
         let start = self.add(&older.file())?;
-        let mut written: Written = (1..).zip((start..self.length).step_by(size)).collect();
+        let mut written: WrittenPages = (1..).zip((start..self.length).step_by(size)).collect();
         let log = kine::Committed::of(&older.log(), Some(size));
         written.append(&mut self.add_log(&older.log(), log.pages)?);
         self.others.push(written);
@@ -233,7 +233,7 @@ impl Assembly {
     }
 
     /// Adds a log of SQLite; returns where its pages lie.
-    fn add_log(&mut self, log: &[u8], pages: Written) -> io::Result<Written> {
+    fn add_log(&mut self, log: &[u8], pages: WrittenPages) -> io::Result<WrittenPages> {
         let start = self.add(log)?;
         Ok(pages.into_iter().map(|(page, at)| (page, start + at)).collect())
     }

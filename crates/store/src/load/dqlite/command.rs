@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::words::{text_at, u32_at, u64_at};
 
-const FORMAT: u8 = 1;
+const COMMAND_FORMAT: u8 = 1;
 
 /// The pages that a transaction wrote.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frames<'p> {
+pub(super) struct WrittenFrames<'p> {
     /// The name of the database.
     pub database: &'p [u8],
-    /// The pages that the database has after it; 0 where that is not said.
+    /// The pages that the database has after it; 0 if unknown.
     pub count: u32,
     pub page_size: usize,
     /// The number of each page, and where it lies in the payload.
@@ -23,37 +23,37 @@ pub(super) struct Frames<'p> {
 /// # Errors
 ///
 /// A fragment: what is wrong with it.
-pub(super) fn frames(payload: &[u8]) -> Result<Option<Frames<'_>>, &'static str> {
-    const OPEN: u8 = 1;
-    const FRAMES: u8 = 2;
-    const UNDO: u8 = 3;
-    const CHECKPOINT: u8 = 4;
+pub(super) fn frames(payload: &[u8]) -> Result<Option<WrittenFrames<'_>>, &'static str> {
+    const OPEN_COMMAND: u8 = 1;
+    const FRAMES_COMMAND: u8 = 2;
+    const UNDO_COMMAND: u8 = 3;
+    const CHECKPOINT_COMMAND: u8 = 4;
     match payload {
-        [FORMAT, FRAMES, ..] => read(payload).map(Some),
+        [COMMAND_FORMAT, FRAMES_COMMAND, ..] => read(payload).map(Some),
         // They changed nothing, or only how the pages are kept.
-        [FORMAT, OPEN | UNDO | CHECKPOINT, ..] => Ok(None),
-        [FORMAT, ..] => Err("it is a command that is not known"),
+        [COMMAND_FORMAT, OPEN_COMMAND | UNDO_COMMAND | CHECKPOINT_COMMAND, ..] => Ok(None),
+        [COMMAND_FORMAT, ..] => Err("it is a command that is not known"),
         _ => Err("it is of another version of dqlite"),
     }
 }
 
-fn read(payload: &[u8]) -> Result<Frames<'_>, &'static str> {
-    const CUT: &str = "it is shorter than it says";
-    const HEADER: usize = 8;
-    let (database, at) = text_at(payload, HEADER).ok_or(CUT)?;
+fn read(payload: &[u8]) -> Result<WrittenFrames<'_>, &'static str> {
+    const CUT_ERROR: &str = "it is shorter than it says";
+    const HEADER_BYTES: usize = 8;
+    let (database, at) = text_at(payload, HEADER_BYTES).ok_or(CUT_ERROR)?;
     // The transaction's number, which is not needed; the size of the database; whether it is committed; the number of pages and their size.
-    let fixed = payload.get(at..at + 24).ok_or(CUT)?;
+    let fixed = payload.get(at..at + 24).ok_or(CUT_ERROR)?;
     let (count, is_committed) = (u32_at(fixed, 8).unwrap_or_default(), fixed[12] != 0);
     if !is_committed {
         return Err("it is a part of a transaction, as versions of dqlite wrote that its own newer ones refuse");
     }
-    let number = usize::try_from(u32_at(fixed, 16).unwrap_or_default()).map_err(|_| CUT)?;
+    let number = usize::try_from(u32_at(fixed, 16).unwrap_or_default()).map_err(|_| CUT_ERROR)?;
     let page_size = usize::from(u16::from_le_bytes([fixed[20], fixed[21]]));
     let numbers = at + 24;
-    let first = number.checked_mul(8).and_then(|length| numbers.checked_add(length)).ok_or(CUT)?;
-    let end = number.checked_mul(page_size).and_then(|length| first.checked_add(length)).ok_or(CUT)?;
+    let first = number.checked_mul(8).and_then(|length| numbers.checked_add(length)).ok_or(CUT_ERROR)?;
+    let end = number.checked_mul(page_size).and_then(|length| first.checked_add(length)).ok_or(CUT_ERROR)?;
     if end > payload.len() {
-        return Err(CUT);
+        return Err(CUT_ERROR);
     }
     let page = |place: usize| {
         let page = u64_at(payload, numbers + 8 * place).filter(|&page| 0 < page && page <= u64::from(u32::MAX / 2))?;
@@ -61,7 +61,7 @@ fn read(payload: &[u8]) -> Result<Frames<'_>, &'static str> {
         Some((u32::try_from(page).ok()?, start..start + page_size))
     };
     let pages = (0..number).map(page).collect::<Option<_>>().ok_or("it writes a page that no database has")?;
-    Ok(Frames { database, count, page_size, pages })
+    Ok(WrittenFrames { database, count, page_size, pages })
 }
 
 #[cfg(test)]

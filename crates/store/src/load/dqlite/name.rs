@@ -3,9 +3,9 @@
 /// What a name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
-    Snapshot(Moment),
+    Snapshot(SnapshotMoment),
     /// What belongs to a snapshot.
-    Meta(Moment),
+    Meta(SnapshotMoment),
     /// A segment that is complete: the indexes of its entries.
     Closed {
         first: u64,
@@ -19,7 +19,7 @@ pub(super) enum Name {
 
 /// When a snapshot was taken, in the order in which dqlite compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
+pub(super) struct SnapshotMoment {
     term: u64,
     /// The last entry in it.
     pub index: u64,
@@ -34,8 +34,8 @@ impl Name {
         }
         if let Some(snapshot) = name.strip_prefix("snapshot-") {
             return match snapshot.strip_suffix(".meta") {
-                Some(snapshot) => Moment::of(snapshot).map(Self::Meta),
-                None => Moment::of(snapshot).map(Self::Snapshot),
+                Some(snapshot) => SnapshotMoment::of(snapshot).map(Self::Meta),
+                None => SnapshotMoment::of(snapshot).map(Self::Snapshot),
             };
         }
         if let Some(open) = name.strip_prefix("open-") {
@@ -47,7 +47,7 @@ impl Name {
     }
 }
 
-impl Moment {
+impl SnapshotMoment {
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split('-').map(number);
         let moment = Self { term: numbers.next()??, index: numbers.next()??, time: numbers.next()?? };
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_a_node() {
-        let moment = Moment { term: 1, index: 300, time: 5_666_747 };
+        let moment = SnapshotMoment { term: 1, index: 300, time: 5_666_747 };
         assert_eq!(Name::of("snapshot-1-300-5666747"), Some(Name::Snapshot(moment)));
         assert_eq!(Name::of("snapshot-1-300-5666747.meta"), Some(Name::Meta(moment)));
         assert_eq!(Name::of("0000000000000201-0000000000000300"), Some(Name::Closed { first: 201, last: 300 }));

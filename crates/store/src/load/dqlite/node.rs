@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::super::container::{Entry, shown};
+use super::super::container::{ContainerEntry, shown};
 use super::super::db_file::DatabaseFacts;
 use super::super::image::Image;
 use super::super::kine::{self, Replica};
@@ -11,19 +11,19 @@ use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::super::spool::no_room;
 use super::assembly::{Assembled, Assembly, Base};
-use super::name::{Moment, Name};
-use super::segment::{End, Segment};
+use super::name::{Name, SnapshotMoment};
+use super::segment::{DqliteSegment, SegmentEnd};
 use super::snapshot::nodes_of_meta;
 use crate::Error;
 use crate::versions::VersionsBuilder;
 
 /// The files of a node, all of one folder.
 pub(in super::super) struct Node {
-    pub files: Vec<Entry>,
+    pub files: Vec<ContainerEntry>,
 }
 
 /// The answer to a folder in which there is no database.
-const FOLDER: &str = "is dqlite's folder (MicroK8s, Canonical Kubernetes), and no database can be read in it";
+const FOLDER_ERROR: &str = "is dqlite's folder (MicroK8s, Canonical Kubernetes), and no database can be read in it";
 
 /// Puts a node's database, with all that is known of its history, into the index.
 ///
@@ -31,7 +31,7 @@ const FOLDER: &str = "is dqlite's folder (MicroK8s, Canonical Kubernetes), and n
 ///
 /// Nothing of it can be read.
 pub(in super::super) fn load(node: &Node, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, LoadProblem> {
-    let mut reader = Reader { reading: *reading, facts: DatabaseFacts::default() };
+    let mut reader = NodeReader { reading: *reading, facts: DatabaseFacts::default() };
     let (base, older, nodes) = reader.snapshots(&node.files);
     let mut assembly = Assembly::new(base.as_ref(), older, &reading.limits.budget()).map_err(no_room_for_pages)?;
     reader.segments(&node.files, base.as_ref(), &mut assembly)?;
@@ -43,7 +43,7 @@ pub(in super::super) fn load(node: &Node, reading: &Reading<'_>, builder: &mut V
     }
     if base.is_none() && assembled.committed.is_empty() && assembled.others.is_empty() {
         let why = reader.facts.damage.first().map(|damage| format!(": {damage}")).unwrap_or_default();
-        return Err(format!("{FOLDER}{why}").into());
+        return Err(format!("{FOLDER_ERROR}{why}").into());
     }
     read(base.as_ref(), assembled, reader.facts, builder)
 }
@@ -93,35 +93,35 @@ fn read(
 }
 
 /// A node that is being read.
-struct Reader<'r> {
+struct NodeReader<'r> {
     reading: Reading<'r>,
     facts: DatabaseFacts,
 }
 
-impl Reader<'_> {
+impl NodeReader<'_> {
     /// The bytes of a file.
-    fn image(&mut self, file: &Entry) -> crate::Result<Image> {
-        self.image_by(file, Entry::image)
+    fn image(&mut self, file: &ContainerEntry) -> crate::Result<Image> {
+        self.image_by(file, ContainerEntry::image)
     }
 
-    fn image_by(&mut self, file: &Entry, open: fn(&Entry, &Reading<'_>) -> crate::Result<Image>) -> crate::Result<Image> {
+    fn image_by(&mut self, file: &ContainerEntry, open: fn(&ContainerEntry, &Reading<'_>) -> crate::Result<Image>) -> crate::Result<Image> {
         let image = open(file, &self.reading)?;
         self.facts.file_bytes += image.bytes.len() as u64;
         Ok(image)
     }
 
-    fn damaged(&mut self, file: &Entry, problem: &str) {
+    fn damaged(&mut self, file: &ContainerEntry, problem: &str) {
         self.facts.damage.push(format!("{}: {problem}", shown(file.file_name())));
     }
 
     /// The newest snapshot that is whole, those before it, the oldest last, and how many nodes the cluster had.
-    fn snapshots(&mut self, files: &[Entry]) -> (Option<Base>, Vec<Base>, Option<u64>) {
-        let named = |wanted: fn(Name) -> Option<Moment>| {
+    fn snapshots(&mut self, files: &[ContainerEntry]) -> (Option<Base>, Vec<Base>, Option<u64>) {
+        let named = |wanted: fn(Name) -> Option<SnapshotMoment>| {
             files.iter().filter_map(move |file| Some((wanted(Name::of(file.file_name())?)?, file))).collect::<Vec<_>>()
         };
         let mut snapshots = named(|name| if let Name::Snapshot(moment) = name { Some(moment) } else { None });
         let metas = named(|name| if let Name::Meta(moment) = name { Some(moment) } else { None });
-        let meta_of = |wanted: Moment| metas.iter().find(|(moment, _)| *moment == wanted).map(|(_, file)| *file);
+        let meta_of = |wanted: SnapshotMoment| metas.iter().find(|(moment, _)| *moment == wanted).map(|(_, file)| *file);
         snapshots.sort_unstable_by_key(|&(moment, _)| std::cmp::Reverse(moment));
         let (mut newest, mut partial, mut older, mut nodes) = (None, None, Vec::new(), None);
         for (moment, file) in snapshots {
@@ -146,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// A snapshot, and what is wrong with it; `None` where dqlite would not read it, or nothing of it can be read.
-    fn snapshot(&mut self, moment: Moment, file: &Entry, has_meta: bool) -> Option<(Base, Option<String>)> {
+    fn snapshot(&mut self, moment: SnapshotMoment, file: &ContainerEntry, has_meta: bool) -> Option<(Base, Option<String>)> {
         let image = match self.image(file) {
             Ok(image) => image,
             Err(problem) => {
@@ -164,14 +164,14 @@ impl Reader<'_> {
         Base::of(moment.index, image).map_err(|problem| self.damaged(file, &problem)).ok()
     }
 
-    fn nodes(&mut self, meta: &Entry) -> Option<u64> {
+    fn nodes(&mut self, meta: &ContainerEntry) -> Option<u64> {
         let found = self.image(meta).map_err(|problem| problem.to_string());
         let nodes = found.and_then(|image| nodes_of_meta(&image.bytes).map_err(str::to_owned));
         nodes.map_err(|problem| self.damaged(meta, &problem)).ok()
     }
 
     /// Adds the log: the segments that are complete, and after them those that were being written.
-    fn segments(&mut self, files: &[Entry], base: Option<&Base>, assembly: &mut Assembly) -> Result<(), LoadProblem> {
+    fn segments(&mut self, files: &[ContainerEntry], base: Option<&Base>, assembly: &mut Assembly) -> Result<(), LoadProblem> {
         let (mut closed, mut open) = (Vec::new(), Vec::new());
         for file in files {
             match Name::of(file.file_name()) {
@@ -190,7 +190,7 @@ impl Reader<'_> {
         let mut unfinished = None;
         for (_, file) in open {
             // A running dqlite shortens it when it is complete.
-            let Some((bytes, segment)) = self.segment(file, Entry::copied_image) else {
+            let Some((bytes, segment)) = self.segment(file, ContainerEntry::copied_image) else {
                 assembly.interrupt();
                 continue;
             };
@@ -203,9 +203,9 @@ impl Reader<'_> {
                 next += 1;
             }
             match segment.end {
-                End::Whole => {}
-                End::Unfinished(at) => unfinished = Some((file, at)),
-                End::Damaged(at) => {
+                SegmentEnd::Whole => {}
+                SegmentEnd::Unfinished(at) => unfinished = Some((file, at)),
+                SegmentEnd::Damaged(at) => {
                     self.damaged(file, &format!("it is damaged at byte {at}, and what lies behind does not count"));
                     assembly.interrupt();
                 }
@@ -222,10 +222,10 @@ impl Reader<'_> {
     }
 
     /// Adds a segment that is complete.
-    fn closed(&mut self, file: &Entry, first: u64, last: u64, assembly: &mut Assembly) -> Result<(), LoadProblem> {
-        let Some((bytes, segment)) = self.segment(file, Entry::image) else { return Ok(()) };
+    fn closed(&mut self, file: &ContainerEntry, first: u64, last: u64, assembly: &mut Assembly) -> Result<(), LoadProblem> {
+        let Some((bytes, segment)) = self.segment(file, ContainerEntry::image) else { return Ok(()) };
         let (wanted, found) = (last - first + 1, segment.entries.len() as u64);
-        if let End::Unfinished(at) | End::Damaged(at) = segment.end {
+        if let SegmentEnd::Unfinished(at) | SegmentEnd::Damaged(at) = segment.end {
             self.damaged(file, &format!("it is damaged at byte {at}: {found} of its {wanted} entries can be read"));
         } else if found != wanted {
             self.damaged(file, &format!("it has {found} entries, and by its name {wanted}"));
@@ -237,13 +237,17 @@ impl Reader<'_> {
     }
 
     /// The bytes of a segment, and what they are; `None` where they cannot be read.
-    fn segment(&mut self, file: &Entry, open: fn(&Entry, &Reading<'_>) -> crate::Result<Image>) -> Option<(Bytes, Segment)> {
+    fn segment(
+        &mut self,
+        file: &ContainerEntry,
+        open: fn(&ContainerEntry, &Reading<'_>) -> crate::Result<Image>,
+    ) -> Option<(Bytes, DqliteSegment)> {
         match self.image_by(file, open) {
             Ok(image) => {
                 if let Some(cut) = image.cut {
                     self.damaged(file, &cut);
                 }
-                let segment = Segment::read(&image.bytes);
+                let segment = DqliteSegment::read(&image.bytes);
                 Some((image.bytes, segment))
             }
             Err(problem) => {

@@ -5,20 +5,20 @@ use std::ops::Range;
 use super::checksum::crc32;
 use super::words::{u32_at, u64_at};
 
-const FORMAT: u64 = 1;
+const SEGMENT_FORMAT: u64 = 1;
 
 /// What precedes the header of a batch: its checksums.
-const CHECKSUMS: usize = 8;
+const BATCH_CHECKSUM_BYTES: usize = 8;
 
 /// What an entry has in the header of its batch.
-const ENTRY: usize = 16;
+const ENTRY_HEADER_BYTES: usize = 16;
 
 /// dqlite refuses more entries in one batch.
-const MOST: u64 = (8 << 20) / 32;
+const MAX_BATCH_ENTRIES: u64 = (8 << 20) / 32;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SegmentEntryKind {
     /// A command for the database.
     Command,
     /// Nothing.
@@ -29,15 +29,15 @@ pub(super) enum Kind {
 
 /// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub kind: Kind,
+pub(super) struct SegmentEntry {
+    pub kind: SegmentEntryKind,
     /// Where its payload lies.
     pub payload: Range<usize>,
 }
 
 /// How a segment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SegmentEnd {
     /// With its last batch, or with the zeros that were reserved for the next.
     Whole,
     /// With bytes, from here on, that are not a whole batch.
@@ -47,22 +47,22 @@ pub(super) enum End {
 }
 
 /// What a segment holds.
-pub(super) struct Segment {
-    pub entries: Vec<Entry>,
-    pub end: End,
+pub(super) struct DqliteSegment {
+    pub entries: Vec<SegmentEntry>,
+    pub end: SegmentEnd,
 }
 
 /// Whether bytes begin as a segment does, with the header of a batch.
 pub(super) fn begins_so(bytes: &[u8]) -> bool {
-    u64_at(bytes, 0) == Some(FORMAT) && header(bytes, 8).is_some()
+    u64_at(bytes, 0) == Some(SEGMENT_FORMAT) && header(bytes, 8).is_some()
 }
 
-impl Segment {
+impl DqliteSegment {
     /// Reads a segment, as far as its checksums hold.
     pub(super) fn read(bytes: &[u8]) -> Self {
-        let mut segment = Self { entries: Vec::new(), end: End::Whole };
-        if u64_at(bytes, 0) != Some(FORMAT) {
-            segment.end = if bytes.iter().all(|&byte| byte == 0) { End::Whole } else { End::Damaged(0) };
+        let mut segment = Self { entries: Vec::new(), end: SegmentEnd::Whole };
+        if u64_at(bytes, 0) != Some(SEGMENT_FORMAT) {
+            segment.end = if bytes.iter().all(|&byte| byte == 0) { SegmentEnd::Whole } else { SegmentEnd::Damaged(0) };
             return segment;
         }
         let mut at = 8;
@@ -71,9 +71,9 @@ impl Segment {
             at = next;
         }
         segment.end = match bytes[at..].iter().all(|&byte| byte == 0) {
-            true => End::Whole,
-            false if has_batch(bytes, at + 8) => End::Damaged(at),
-            false => End::Unfinished(at),
+            true => SegmentEnd::Whole,
+            false if has_batch(bytes, at + 8) => SegmentEnd::Damaged(at),
+            false => SegmentEnd::Unfinished(at),
         };
         segment
     }
@@ -81,28 +81,28 @@ impl Segment {
 
 /// The header of the batch at a place, from the number of its entries on, if its checksum holds.
 fn header(bytes: &[u8], at: usize) -> Option<&[u8]> {
-    let start = at.checked_add(CHECKSUMS)?;
-    let count = u64_at(bytes, start).filter(|count| (1..=MOST).contains(count))?;
-    let length = 8 + ENTRY * usize::try_from(count).ok()?;
+    let start = at.checked_add(BATCH_CHECKSUM_BYTES)?;
+    let count = u64_at(bytes, start).filter(|count| (1..=MAX_BATCH_ENTRIES).contains(count))?;
+    let length = 8 + ENTRY_HEADER_BYTES * usize::try_from(count).ok()?;
     let header = bytes.get(start..start.checked_add(length)?)?;
     (u32_at(bytes, at)? == crc32(header, 0)).then_some(header)
 }
 
 /// The entries of the batch at a place, and where the next one begins.
-fn batch(bytes: &[u8], at: usize) -> Option<(Vec<Entry>, usize)> {
+fn batch(bytes: &[u8], at: usize) -> Option<(Vec<SegmentEntry>, usize)> {
     let header = header(bytes, at)?;
-    let start = at + CHECKSUMS + header.len();
-    let (mut entries, mut end) = (Vec::with_capacity(header.len() / ENTRY), start);
-    for entry in header[8..].chunks_exact(ENTRY) {
+    let start = at + BATCH_CHECKSUM_BYTES + header.len();
+    let (mut entries, mut end) = (Vec::with_capacity(header.len() / ENTRY_HEADER_BYTES), start);
+    for entry in header[8..].chunks_exact(ENTRY_HEADER_BYTES) {
         let kind = match entry[8] {
-            1 => Kind::Command,
-            2 => Kind::Barrier,
-            3 => Kind::Change,
+            1 => SegmentEntryKind::Command,
+            2 => SegmentEntryKind::Barrier,
+            3 => SegmentEntryKind::Change,
             _ => return None,
         };
         // dqlite writes whole words.
         let size = usize::try_from(u32_at(entry, 12)?).ok().filter(|size| size % 8 == 0)?;
-        entries.push(Entry { kind, payload: end..end.checked_add(size)? });
+        entries.push(SegmentEntry { kind, payload: end..end.checked_add(size)? });
         end += size;
         if end > bytes.len() {
             return None;
@@ -114,15 +114,15 @@ fn batch(bytes: &[u8], at: usize) -> Option<(Vec<Entry>, usize)> {
 /// Whether the header of a batch lies behind a place. After a limit of bytes that look like one and are none, the answer is no.
 fn has_batch(bytes: &[u8], from: usize) -> bool {
     /// The bytes whose checksums are computed for it.
-    const TRIED: u64 = 16 << 20;
-    let mut left = TRIED;
+    const MAX_CHECKED_BYTES: u64 = 16 << 20;
+    let mut left = MAX_CHECKED_BYTES;
     for at in (from..bytes.len()).step_by(8) {
-        let Some(count) = u64_at(bytes, at + CHECKSUMS) else { return false };
-        let looks_like_one = (1..=MOST).contains(&count) && bytes.get(at + 24).is_some_and(|kind| (1..=3).contains(kind));
+        let Some(count) = u64_at(bytes, at + BATCH_CHECKSUM_BYTES) else { return false };
+        let looks_like_one = (1..=MAX_BATCH_ENTRIES).contains(&count) && bytes.get(at + 24).is_some_and(|kind| (1..=3).contains(kind));
         if !looks_like_one {
             continue;
         }
-        let Some(rest) = left.checked_sub(8 + count * ENTRY as u64) else { return false };
+        let Some(rest) = left.checked_sub(8 + count * ENTRY_HEADER_BYTES as u64) else { return false };
         left = rest;
         if header(bytes, at).is_some() {
             return true;
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn segment(batches: &[&[&[u8]]]) -> Vec<u8> {
-        let mut bytes = FORMAT.to_le_bytes().to_vec();
+        let mut bytes = SEGMENT_FORMAT.to_le_bytes().to_vec();
         for batch in batches {
             let mut header = (batch.len() as u64).to_le_bytes().to_vec();
             for entry in *batch {
@@ -150,8 +150,8 @@ mod tests {
         bytes
     }
 
-    fn payloads(bytes: &[u8]) -> (Vec<&[u8]>, End) {
-        let Segment { entries, end } = Segment::read(bytes);
+    fn payloads(bytes: &[u8]) -> (Vec<&[u8]>, SegmentEnd) {
+        let DqliteSegment { entries, end } = DqliteSegment::read(bytes);
         (entries.into_iter().map(|entry| &bytes[entry.payload]).collect(), end)
     }
 
@@ -160,12 +160,12 @@ mod tests {
         let (one, two, three) = (&[1u8; 8][..], &[2u8; 16][..], &[][..]);
         let mut bytes = segment(&[&[one, two], &[three]]);
         assert!(begins_so(&bytes));
-        assert_eq!(payloads(&bytes), (vec![one, two, three], End::Whole));
+        assert_eq!(payloads(&bytes), (vec![one, two, three], SegmentEnd::Whole));
         bytes.extend([0; 64]);
-        assert_eq!(payloads(&bytes), (vec![one, two, three], End::Whole));
-        assert_eq!(payloads(&[0; 64]), (vec![], End::Whole));
-        assert_eq!(payloads(b""), (vec![], End::Whole));
-        assert_eq!(payloads(&[2, 0, 0, 0, 0, 0, 0, 0]), (vec![], End::Damaged(0)));
+        assert_eq!(payloads(&bytes), (vec![one, two, three], SegmentEnd::Whole));
+        assert_eq!(payloads(&[0; 64]), (vec![], SegmentEnd::Whole));
+        assert_eq!(payloads(b""), (vec![], SegmentEnd::Whole));
+        assert_eq!(payloads(&[2, 0, 0, 0, 0, 0, 0, 0]), (vec![], SegmentEnd::Damaged(0)));
     }
 
     /// A byte that changes anywhere, and an end anywhere: what was before it is read, what was behind it is not taken for something else.
@@ -177,13 +177,13 @@ mod tests {
         for place in 8..whole.len() {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x10;
-            let wanted = if place < second { (vec![], End::Damaged(8)) } else { (vec![one], End::Unfinished(second)) };
+            let wanted = if place < second { (vec![], SegmentEnd::Damaged(8)) } else { (vec![one], SegmentEnd::Unfinished(second)) };
             assert_eq!(payloads(&bytes), wanted, "{place}");
             let wanted = match place {
-                8 => (vec![], End::Whole),
-                place if place < second => (vec![], End::Unfinished(8)),
-                place if place == second => (vec![one], End::Whole),
-                _ => (vec![one], End::Unfinished(second)),
+                8 => (vec![], SegmentEnd::Whole),
+                place if place < second => (vec![], SegmentEnd::Unfinished(8)),
+                place if place == second => (vec![one], SegmentEnd::Whole),
+                _ => (vec![one], SegmentEnd::Unfinished(second)),
             };
             assert_eq!(payloads(&whole[..place]), wanted, "{place}");
         }
@@ -196,10 +196,10 @@ mod tests {
         bytes[8 + 8 + 8 + 12..8 + 8 + 8 + 16].copy_from_slice(&0xffff_fff8u32.to_le_bytes());
         let sum = crc32(&bytes[16..40], 0);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(payloads(&bytes), (vec![], End::Unfinished(8)));
+        assert_eq!(payloads(&bytes), (vec![], SegmentEnd::Unfinished(8)));
         bytes[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert_eq!(payloads(&bytes), (vec![], End::Unfinished(8)));
-        let near = [FORMAT.to_le_bytes().to_vec(), [199_937u64.to_le_bytes(), [1; 8]].concat().repeat(1 << 18)].concat();
-        assert_eq!(payloads(&near), (vec![], End::Unfinished(8)));
+        assert_eq!(payloads(&bytes), (vec![], SegmentEnd::Unfinished(8)));
+        let near = [SEGMENT_FORMAT.to_le_bytes().to_vec(), [199_937u64.to_le_bytes(), [1; 8]].concat().repeat(1 << 18)].concat();
+        assert_eq!(payloads(&near), (vec![], SegmentEnd::Unfinished(8)));
     }
 }

@@ -7,10 +7,10 @@ use super::super::kine;
 use super::checksum::crc32;
 use super::words::{text_at, u64_at};
 
-const FORMAT: u64 = 1;
+const SNAPSHOT_FORMAT: u64 = 1;
 
 /// More databases are in no snapshot.
-const MOST: u64 = 1000;
+const MAX_DATABASES: u64 = 1000;
 
 /// A database in a snapshot.
 pub(super) struct Database {
@@ -22,7 +22,7 @@ pub(super) struct Database {
 }
 
 /// What a snapshot holds.
-pub(super) struct Snapshot {
+pub(super) struct DqliteSnapshot {
     pub databases: Vec<Database>,
     /// What is wrong with it, a fragment.
     pub problem: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct Snapshot {
 
 /// Whether bytes begin as a snapshot does: with the name and the sizes of a database, and the database or its log.
 pub(in super::super) fn begins_so(bytes: &[u8]) -> bool {
-    let count = u64_at(bytes, 8).is_some_and(|count| (1..=MOST).contains(&count));
+    let count = u64_at(bytes, 8).is_some_and(|count| (1..=MAX_DATABASES).contains(&count));
     let is_one = || {
         let (name, at) = text_at(bytes, 16)?;
         let (size, log) = (u64_at(bytes, at)?, u64_at(bytes, at + 8)?);
@@ -38,14 +38,14 @@ pub(in super::super) fn begins_so(bytes: &[u8]) -> bool {
         let begins = if size > 0 { kine::is_database } else { kine::begins_log };
         Some(is_name && (size > 0 || log > 0) && begins(bytes.get(at + 16..)?))
     };
-    u64_at(bytes, 0) == Some(FORMAT) && count && is_one().unwrap_or(false)
+    u64_at(bytes, 0) == Some(SNAPSHOT_FORMAT) && count && is_one().unwrap_or(false)
 }
 
-impl Snapshot {
+impl DqliteSnapshot {
     /// Reads a snapshot, as far as it goes.
     pub(super) fn read(bytes: &[u8]) -> Self {
         let mut snapshot = Self { databases: Vec::new(), problem: None };
-        let count = u64_at(bytes, 8).filter(|count| u64_at(bytes, 0) == Some(FORMAT) && *count <= MOST);
+        let count = u64_at(bytes, 8).filter(|count| u64_at(bytes, 0) == Some(SNAPSHOT_FORMAT) && *count <= MAX_DATABASES);
         let Some(count) = count else {
             snapshot.problem = Some("its header is damaged".to_owned());
             return snapshot;
@@ -105,11 +105,13 @@ impl Database {
 ///
 /// A fragment: what is wrong with the file.
 pub(super) fn nodes_of_meta(bytes: &[u8]) -> Result<u64, &'static str> {
-    const HEADER: usize = 32;
+    const HEADER_BYTES: usize = 32;
     let length = u64_at(bytes, 24).and_then(|length| usize::try_from(length).ok()).ok_or("it is cut short")?;
-    let configuration = HEADER.checked_add(length).and_then(|end| bytes.get(HEADER..end)).ok_or("it is cut short")?;
-    if u64_at(bytes, 0) != Some(FORMAT) || u64_at(bytes, 8) != Some(crc32(configuration, crc32(&bytes[16..HEADER], 0)).into()) {
-        return Err("its checksum does not hold");
+    let configuration = HEADER_BYTES.checked_add(length).and_then(|end| bytes.get(HEADER_BYTES..end)).ok_or("it is cut short")?;
+    if u64_at(bytes, 0) != Some(SNAPSHOT_FORMAT)
+        || u64_at(bytes, 8) != Some(crc32(configuration, crc32(&bytes[16..HEADER_BYTES], 0)).into())
+    {
+        return Err("its checksum does not match");
     }
     nodes(configuration).ok_or("it cannot be read")
 }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     fn snapshot(count: u64, databases: &[Vec<u8>]) -> Vec<u8> {
-        [&FORMAT.to_le_bytes()[..], &count.to_le_bytes(), &databases.concat()].concat()
+        [&SNAPSHOT_FORMAT.to_le_bytes()[..], &count.to_le_bytes(), &databases.concat()].concat()
     }
 
     fn sqlite() -> Vec<u8> {
@@ -148,12 +150,12 @@ mod tests {
         let log = [0x37, 0x7f, 0x06, 0x82, 0, 0, 0, 0];
         let bytes = snapshot(2, &[database("other", &sqlite(), b""), database("k8s", &sqlite(), &log)]);
         assert!(begins_so(&bytes));
-        let read = Snapshot::read(&bytes);
+        let read = DqliteSnapshot::read(&bytes);
         assert_eq!(read.problem, None);
         let found = read.into_database().ok().unwrap();
         assert_eq!((&found.name[..], &bytes[found.file], &bytes[found.log]), ("k8s", &sqlite()[..], &log[..]));
         assert!(begins_so(&snapshot(1, &[database("k8s", b"", &log)])));
-        let others = Snapshot::read(&snapshot(2, &[database("a", &sqlite(), b""), database("b", &sqlite(), b"")]));
+        let others = DqliteSnapshot::read(&snapshot(2, &[database("a", &sqlite(), b""), database("b", &sqlite(), b"")]));
         assert!(others.into_database().err().unwrap().contains("none of which is called k8s"));
     }
 
@@ -161,12 +163,12 @@ mod tests {
     fn sizes_and_counts_are_not_believed() {
         let whole = snapshot(1, &[database("k8s", &sqlite(), b"")]);
         for end in 0..whole.len() {
-            assert!(Snapshot::read(&whole[..end]).problem.is_some(), "{end}");
+            assert!(DqliteSnapshot::read(&whole[..end]).problem.is_some(), "{end}");
         }
         for (at, number) in [(8, u64::MAX), (8, 1001), (8, 2), (24, u64::MAX), (24, 1 << 40), (32, u64::MAX), (32, 1), (24, 8)] {
             let mut bytes = whole.clone();
             bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-            let read = Snapshot::read(&bytes);
+            let read = DqliteSnapshot::read(&bytes);
             assert!(read.problem.is_some(), "{at}: {number}");
             read.databases.iter().for_each(|database| assert!(database.file.end <= bytes.len() && database.log.end <= bytes.len()));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::bolt::Bolt;
 use super::super::checksum::Check;
-use super::super::container::{Body, Entry};
+use super::super::container::{Body, ContainerEntry};
 use super::super::db_file::{self, DatabaseFacts};
 use super::super::image::Image;
 use super::super::options::Reading;
@@ -12,23 +12,23 @@ use super::super::problem::LoadProblem;
 use super::super::spool;
 use super::delta::{Deltas, add_alone, verified};
 use super::lzw::Lzw;
-use super::name::Snapshot;
+use super::name::SnapshotName;
 use crate::versions::{Layer, VersionsBuilder};
 use crate::{PartGap, Result, Revision, RevisionSpan};
 
 /// A full snapshot and the deltas up to the next one; or the deltas before the first.
 #[derive(Clone, Default)]
 pub(in super::super) struct Chain {
-    pub full: Option<Entry>,
+    pub full: Option<ContainerEntry>,
     /// Ascending by their revisions.
-    pub deltas: Vec<(Snapshot, Entry)>,
+    pub deltas: Vec<(SnapshotName, ContainerEntry)>,
 }
 
 /// The chain that a file alone is, which only its name says how to decompress; `None` where its first bytes do.
 pub(in super::super) fn of_lzw_file(path: &Path) -> Option<Chain> {
     let name = path.file_name()?.to_str()?;
-    let snapshot = Snapshot::of(name).filter(|snapshot| snapshot.is_lzw)?;
-    let entry = Entry { name: name.to_owned(), body: Body::File(path.to_owned()) };
+    let snapshot = SnapshotName::of(name).filter(|snapshot| snapshot.is_lzw)?;
+    let entry = ContainerEntry { name: name.to_owned(), body: Body::File(path.to_owned()) };
     Some(if snapshot.is_full {
         Chain { full: Some(entry), deltas: Vec::new() }
     } else {
@@ -37,7 +37,7 @@ pub(in super::super) fn of_lzw_file(path: &Path) -> Option<Chain> {
 }
 
 /// Reads an entry, which only its name may say how to decompress.
-fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Result<Image> {
+fn image(entry: &ContainerEntry, snapshot: Option<SnapshotName>, reading: &Reading<'_>) -> Result<Image> {
     let image = entry.image(reading)?;
     if !snapshot.is_some_and(|snapshot| snapshot.is_lzw) {
         return Ok(image);
@@ -50,8 +50,8 @@ fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Re
 /// Whether a file has what its name says: it is decompressed to its end, and its checksum holds.
 pub(in super::super) fn is_whole(path: &Path, reading: &Reading<'_>) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Some(snapshot) = Snapshot::of(&name) else { return false };
-    let entry = Entry { name, body: Body::File(path.to_owned()) };
+    let Some(snapshot) = SnapshotName::of(&name) else { return false };
+    let entry = ContainerEntry { name, body: Body::File(path.to_owned()) };
     let Ok(image) = image(&entry, Some(snapshot), reading) else { return false };
     let is_sound = || match snapshot.is_full {
         true => {
@@ -76,12 +76,12 @@ fn checksum(bolt: &Bolt, digest: Option<[u8; 32]>) -> Option<Check> {
 ///
 /// Nothing of it can be read.
 fn read_full(
-    full: &Entry,
+    full: &ContainerEntry,
     reading: &Reading<'_>,
     builder: &mut VersionsBuilder,
 ) -> std::result::Result<(usize, DatabaseFacts, Option<Check>), LoadProblem> {
     let named = |problem: String| LoadProblem::Format(format!("{}: {problem}", full.name));
-    let image = image(full, Snapshot::of(full.file_name()), reading)?;
+    let image = image(full, SnapshotName::of(full.file_name()), reading)?;
     let mut bolt = image.database().map_err(named)?;
     let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(named)?;
     let checksum = checksum(&bolt, image.digest);
@@ -151,7 +151,7 @@ pub(in super::super) fn load(
 }
 
 /// The revisions after `upto`, the last of the file of a name, that no delta has, by what the deltas' names say that they hold.
-fn gaps<'n>(mut upto: i64, mut name: &'n str, read: &[(Snapshot, &'n str)]) -> Vec<PartGap> {
+fn gaps<'n>(mut upto: i64, mut name: &'n str, read: &[(SnapshotName, &'n str)]) -> Vec<PartGap> {
     let mut gaps = Vec::new();
     for (snapshot, delta) in read {
         if snapshot.first > upto + 1 {

@@ -17,7 +17,7 @@ use super::super::mapped::map;
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
-const CHECKSUM: usize = 32;
+const CHECKSUM_BYTES: usize = 32;
 
 /// Whether bytes begin as a delta does, as Go's `encoding/json` writes it.
 pub(in super::super) fn begins_so(bytes: &[u8]) -> bool {
@@ -30,9 +30,9 @@ pub(in super::super) fn begins_so(bytes: &[u8]) -> bool {
 ///
 /// A fragment: the SHA-256 is not that of the rest.
 pub(super) fn verified(delta: &[u8]) -> Result<&[u8], String> {
-    let (text, checksum) = delta.split_at_checked(delta.len().saturating_sub(CHECKSUM)).ok_or("is too short")?;
+    let (text, checksum) = delta.split_at_checked(delta.len().saturating_sub(CHECKSUM_BYTES)).ok_or("is too short")?;
     if Sha256::digest(text)[..] != *checksum {
-        return Err("the SHA-256 at its end does not hold: it was changed or damaged since it was written".to_owned());
+        return Err("the SHA-256 at its end does not match: it was changed or damaged since it was written".to_owned());
     }
     Ok(text)
 }
@@ -167,7 +167,7 @@ impl Deltas {
 
     /// Keeps what a text stands for; its image is not known yet.
     fn keep(&mut self, text: &str) -> Result<Location, String> {
-        let bytes = STANDARD.decode(text).map_err(|_| "a key or value in it is no base64".to_owned())?;
+        let bytes = STANDARD.decode(text).map_err(|_| "a key or value in it is not base64".to_owned())?;
         let length = u32::try_from(bytes.len()).map_err(|_| "a value in it is longer than etcd takes".to_owned())?;
         self.room.grow(bytes.len() as u64).map_err(|exceeded| exceeded.to_string())?;
         self.bytes.write_all(&bytes).map_err(|cause| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space"))?;
@@ -218,12 +218,12 @@ pub(super) fn add_alone(deltas: Deltas, file_bytes: u64, builder: &mut VersionsB
 
 /// The revisions between the first change and the last that are not here, each run a sentence: every revision of etcd makes a change.
 fn holes(changes: &[StoredChange]) -> Vec<String> {
-    const MOST: usize = 20;
+    const MAX_HOLES_NAMED: usize = 20;
     let between = |(one, next): (&StoredChange, &StoredChange)| (one.main + 1, next.main - 1);
     let mut runs = changes.iter().zip(changes.iter().skip(1)).map(between).filter(|(from, to)| from <= to);
     let sentence =
         |(from, to)| if from == to { format!("revision {from} is missing") } else { format!("revisions {from} to {to} are missing") };
-    let mut sentences: Vec<String> = runs.by_ref().take(MOST).map(sentence).collect();
+    let mut sentences: Vec<String> = runs.by_ref().take(MAX_HOLES_NAMED).map(sentence).collect();
     let rest = runs.count();
     if rest > 0 {
         sentences.push(format!("{rest} more runs of revisions are missing"));

@@ -10,12 +10,12 @@ use weezl::{BitOrder, LzwError, LzwStatus};
 pub(super) struct Lzw {
     packed: Bytes,
     decoder: Decoder,
-    end: Option<End>,
+    end: Option<LzwEnd>,
 }
 
 /// Why nothing more comes.
 #[derive(Clone, Copy)]
-enum End {
+enum LzwEnd {
     Marked,
     CutShort,
     InvalidCode,
@@ -34,18 +34,18 @@ impl Read for Lzw {
             self.packed.advance(step.consumed_in);
             self.end = match step.status {
                 Ok(LzwStatus::Ok) => None,
-                Ok(LzwStatus::Done) => Some(End::Marked),
-                Ok(LzwStatus::NoProgress) => Some(End::CutShort),
-                Err(LzwError::InvalidCode) => Some(End::InvalidCode),
+                Ok(LzwStatus::Done) => Some(LzwEnd::Marked),
+                Ok(LzwStatus::NoProgress) => Some(LzwEnd::CutShort),
+                Err(LzwError::InvalidCode) => Some(LzwEnd::InvalidCode),
             };
             if step.consumed_out > 0 {
                 return Ok(step.consumed_out);
             }
         }
         match self.end {
-            Some(End::CutShort) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Some(End::InvalidCode) => Err(io::Error::new(io::ErrorKind::InvalidData, "a code stands for nothing")),
-            Some(End::Marked) | None => Ok(0),
+            Some(LzwEnd::CutShort) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(LzwEnd::InvalidCode) => Err(io::Error::new(io::ErrorKind::InvalidData, "a code stands for nothing")),
+            Some(LzwEnd::Marked) | None => Ok(0),
         }
     }
 }

@@ -10,5 +10,5 @@ mod snapshot_choice;
 
 pub(super) use chain::{Chain, is_whole, load, of_lzw_file};
 pub(super) use delta::{begins_so, load_alone};
-pub(super) use name::{Snapshot, cluster_of};
+pub(super) use name::{SnapshotName, cluster_of};
 pub(super) use snapshot_choice::superfluous;

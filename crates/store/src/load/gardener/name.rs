@@ -2,7 +2,7 @@
 
 /// What a snapshot's name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) struct Snapshot {
+pub(in super::super) struct SnapshotName {
     /// The last revision.
     pub last: i64,
     /// When it was made, in seconds since 1970.
@@ -14,7 +14,7 @@ pub(in super::super) struct Snapshot {
     pub is_lzw: bool,
 }
 
-impl Snapshot {
+impl SnapshotName {
     /// Reads a file's name; `None` for other files.
     pub(in super::super) fn of(name: &str) -> Option<Self> {
         let name = name.strip_suffix(".final").unwrap_or(name);
@@ -43,12 +43,12 @@ mod tests {
 
     #[test]
     fn names_are_those_of_snapshots() {
-        let full = Snapshot::of("Full-00000000-11680572-1727038676.gz").unwrap();
+        let full = SnapshotName::of("Full-00000000-11680572-1727038676.gz").unwrap();
         assert_eq!((full.is_full, full.last, full.is_lzw), (true, 11_680_572, false));
-        let last = Snapshot::of("Incr-11680573-11691572-1727038777.Z.final").unwrap();
+        let last = SnapshotName::of("Incr-11680573-11691572-1727038777.Z.final").unwrap();
         assert_eq!((last.is_full, last.first, last.last, last.is_lzw), (false, 11_680_573, 11_691_572, true));
         for name in ["Chunk-1-2-3.gz", "Full-0-1", "Incr-2-1-3.gz", "Incr-1-2-3.gz.part", "Incr-+1-2-3", ""] {
-            assert_eq!(Snapshot::of(name), None, "{name}");
+            assert_eq!(SnapshotName::of(name), None, "{name}");
         }
     }
 

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::name::{Snapshot, cluster_of};
+use super::name::{SnapshotName, cluster_of};
 
 /// The places of the full snapshots among files that the history does without: files before them have all changes up to their revision.
 ///
 /// `names` may have folders before them; those at the places in `damaged` lead nowhere.
 pub(in super::super) fn superfluous(names: &[&str], damaged: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut clusters: BTreeMap<&str, Vec<(Snapshot, usize)>> = BTreeMap::new();
+    let mut clusters: BTreeMap<&str, Vec<(SnapshotName, usize)>> = BTreeMap::new();
     for (place, name) in names.iter().enumerate().filter(|(place, _)| !damaged.contains(place)) {
         let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
-        if let Some(snapshot) = Snapshot::of(name) {
+        if let Some(snapshot) = SnapshotName::of(name) {
             clusters.entry(cluster_of(folder)).or_default().push((snapshot, place));
         }
     }
@@ -20,7 +20,7 @@ pub(in super::super) fn superfluous(names: &[&str], damaged: &BTreeSet<usize>) -
 }
 
 /// The same of one etcd.
-fn of_cluster(snapshots: Vec<(Snapshot, usize)>) -> Vec<usize> {
+fn of_cluster(snapshots: Vec<(SnapshotName, usize)>) -> Vec<usize> {
     let (mut full, mut deltas): (Vec<_>, Vec<_>) = snapshots.into_iter().partition(|(snapshot, _)| snapshot.is_full);
     full.sort_unstable();
     deltas.sort_unstable_by_key(|(delta, _)| (delta.first, delta.last));
@@ -49,7 +49,7 @@ fn of_cluster(snapshots: Vec<(Snapshot, usize)>) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    const HISTORY: [&str; 8] = [
+    const HISTORY_FILES: [&str; 8] = [
         "v2/Full-00000000-00000100-1.gz",
         "v2/Incr-00000101-00000150-2.gz",
         "v2/Incr-00000151-00000200-3.gz",
@@ -66,13 +66,13 @@ mod tests {
 
     #[test]
     fn a_full_snapshot_is_needed_only_where_no_delta_leads_to_it() {
-        assert_eq!(left_out(&HISTORY, &[]), [3, 4, 6]);
+        assert_eq!(left_out(&HISTORY_FILES, &[]), [3, 4, 6]);
         // A damaged delta leaves a gap before the next full snapshot; a damaged full one lacks a beginning.
-        assert_eq!(left_out(&HISTORY, &[2]), [4, 6]);
-        assert_eq!(left_out(&HISTORY, &[2, 3]), [6]);
-        assert_eq!(left_out(&HISTORY, &[0]), [4, 6]);
-        assert_eq!(left_out(&HISTORY, &[5]), [3, 4]);
-        let missing: Vec<&str> = HISTORY.into_iter().filter(|name| !name.contains("151")).collect();
+        assert_eq!(left_out(&HISTORY_FILES, &[2]), [4, 6]);
+        assert_eq!(left_out(&HISTORY_FILES, &[2, 3]), [6]);
+        assert_eq!(left_out(&HISTORY_FILES, &[0]), [4, 6]);
+        assert_eq!(left_out(&HISTORY_FILES, &[5]), [3, 4]);
+        let missing: Vec<&str> = HISTORY_FILES.into_iter().filter(|name| !name.contains("151")).collect();
         assert_eq!(left_out(&missing, &[]), [3, 5]);
         // The last changes before it were not written as a delta.
         assert_eq!(left_out(&["Full-0-100-1", "Incr-101-150-2", "Full-0-151-3"], &[]), Vec::<usize>::new());

@@ -12,7 +12,7 @@ use super::rows::{Row, RowReader};
 use super::sqlite::Payload;
 
 /// The columns that tell the table from others.
-const COLUMNS: [&str; 9] = ["id", "name", "created", "deleted", "create_revision", "prev_revision", "lease", "value", "old_value"];
+const KINE_COLUMNS: [&str; 9] = ["id", "name", "created", "deleted", "create_revision", "prev_revision", "lease", "value", "old_value"];
 
 /// In which form the table was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,23 +28,23 @@ pub(in super::super) fn form(bytes: &[u8]) -> Option<Form> {
     let line = bytes.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
     if line.trim_ascii_start().starts_with(b"{") {
         let object: Map<String, Value> = serde_json::from_slice(line).ok()?;
-        return COLUMNS.iter().all(|&column| object.contains_key(column)).then_some(Form::Lines);
+        return KINE_COLUMNS.iter().all(|&column| object.contains_key(column)).then_some(Form::Lines);
     }
     let separator = if line.contains(&b'\t') { b'\t' } else { b',' };
     let named = |column: &str| line.split(|&byte| byte == separator).any(|name| unquoted(name) == column.as_bytes());
-    COLUMNS.iter().all(|column| named(column)).then_some(Form::Separated(separator))
+    KINE_COLUMNS.iter().all(|column| named(column)).then_some(Form::Separated(separator))
 }
 
 /// Whether text begins as kine's table does. Its first row may be longer than what is there of it: the columns before its values tell.
 pub(in super::super) fn begins_as_table(bytes: &[u8]) -> bool {
-    const HEAD: usize = 64 << 10;
-    let head = &bytes[..bytes.len().min(HEAD)];
+    const PROBED_BYTES: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     let first = head.trim_ascii_start();
     if head.contains(&0) || !first.starts_with(b"{") || first.contains(&b'\n') {
         return !head.contains(&0) && form(head).is_some();
     }
     let has = |column: &str| memchr::memmem::find(first, format!("\"{column}\"").as_bytes()).is_some();
-    form(head).is_some() || COLUMNS[..7].iter().copied().all(has)
+    form(head).is_some() || KINE_COLUMNS[..7].iter().copied().all(has)
 }
 
 fn unquoted(name: &[u8]) -> &[u8] {
@@ -114,13 +114,13 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// The texts of a row, in the order of [`COLUMNS`]; `None` for NULL.
-struct RowTexts([Option<String>; COLUMNS.len()]);
+/// The texts of a row, in the order of [`KINE_COLUMNS`]; `None` for NULL.
+struct RowTexts([Option<String>; KINE_COLUMNS.len()]);
 
 impl RowTexts {
     fn of(field: impl Fn(&str) -> Option<String>) -> Self {
         // mysql prints NULL, psql nothing at all.
-        Self(COLUMNS.map(|column| field(column).filter(|text| !text.is_empty() && text != "NULL")))
+        Self(KINE_COLUMNS.map(|column| field(column).filter(|text| !text.is_empty() && text != "NULL")))
     }
 
     /// The columns, and the payload that their places are of.
@@ -153,7 +153,7 @@ impl RowTexts {
             old_value: old_value.as_ref().map(|_| old),
         };
         let is_plausible = columns.is_plausible(&payload[columns.name.clone()]);
-        if is_plausible { Ok((columns, payload)) } else { Err("its numbers do not fit each other".to_owned()) }
+        if is_plausible { Ok((columns, payload)) } else { Err("its numbers contradict each other".to_owned()) }
     }
 }
 
@@ -170,11 +170,11 @@ mod tests {
 
     #[test]
     fn the_table_is_known_by_its_columns() {
-        let header = COLUMNS.join(",");
+        let header = KINE_COLUMNS.join(",");
         assert_eq!(form(header.as_bytes()), Some(Form::Separated(b',')));
-        assert_eq!(form(format!("\"{}\"\n1", COLUMNS.join("\"\t\"")).as_bytes()), Some(Form::Separated(b'\t')));
+        assert_eq!(form(format!("\"{}\"\n1", KINE_COLUMNS.join("\"\t\"")).as_bytes()), Some(Form::Separated(b'\t')));
         assert_eq!(form(header.replace("old_value", "value").as_bytes()), None);
-        let object: Map<String, Value> = COLUMNS.iter().map(|&column| (column.to_owned(), Value::Null)).collect();
+        let object: Map<String, Value> = KINE_COLUMNS.iter().map(|&column| (column.to_owned(), Value::Null)).collect();
         assert_eq!(form(serde_json::to_string(&object).unwrap().as_bytes()), Some(Form::Lines));
         assert_eq!(form(br#"{"kind": "List", "items": []}"#), None);
     }

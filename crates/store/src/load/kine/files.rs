@@ -19,9 +19,9 @@ use crate::Error;
 pub(in super::super) struct Files {
     /// The database.
     pub(super) file: Bytes,
-    /// The log; empty where there is none.
+    /// The log; empty if there is none.
     pub(super) log: Bytes,
-    /// SQLite's index of the log; empty where there is none.
+    /// SQLite's index of the log; empty if there is none.
     pub(super) index: Bytes,
     /// Where a running k3s has them open, so that the log's end is being written: the index before the database was copied, and after.
     pub(super) open: Option<[Option<LogIndex>; 2]>,
@@ -30,12 +30,12 @@ pub(in super::super) struct Files {
 }
 
 /// Where k3s keeps its database, from the directories that people name.
-const PLACES: [&str; 4] = ["state.db", "db/state.db", "server/db/state.db", "k3s/server/db/state.db"];
+const DATABASE_PATHS: [&str; 4] = ["state.db", "db/state.db", "server/db/state.db", "k3s/server/db/state.db"];
 
 /// The database in a directory of k3s.
 pub(in super::super) fn in_directory(directory: &Path) -> Option<PathBuf> {
     let is_there = |place: &PathBuf| place.is_file() || beside(&place.to_string_lossy(), "-wal").is_file();
-    PLACES.iter().map(|place| directory.join(place)).find(is_there)
+    DATABASE_PATHS.iter().map(|place| directory.join(place)).find(is_there)
 }
 
 fn beside(path: &str, suffix: &str) -> PathBuf {
@@ -110,10 +110,10 @@ impl Files {
     /// has another header: as long as the header stays, the log that is read after the database holds whatever changed in it meanwhile. A page that
     /// changed may be torn in the copy of the database, so that only the log's counts: `open` says which.
     fn copied(path: &str, file: &File, log: &Path) -> Result<Self, LoadProblem> {
-        const ATTEMPTS: usize = 20;
+        const MAX_COPY_ATTEMPTS: usize = 20;
         let failed = |cause| LoadProblem::Known(Error::File { path: path.to_owned(), cause });
         let index = || LogIndex::read(&beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER));
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_COPY_ATTEMPTS {
             let (before, index_before) = (state(file, log).map_err(failed)?, index());
             let of_file = copy(path, file).map_err(failed)?;
             let open = Some([index_before, index()]);
@@ -130,16 +130,16 @@ impl Files {
 
 /// Whether a plain database is longer than when it was mapped: k3s wrote its log back meanwhile and closed it.
 fn has_grown(path: &str, image: &Image) -> bool {
-    let is_plain = || beginning(Path::new(path), super::sqlite::MAGIC.len()) == super::sqlite::MAGIC;
+    let is_plain = || beginning(Path::new(path), super::sqlite::SQLITE_MAGIC.len()) == super::sqlite::SQLITE_MAGIC;
     fs::metadata(path).is_ok_and(|now| now.len() > image.bytes.len() as u64) && is_plain()
 }
 
 /// What stays the same as long as the log is not begun anew: its header, and without one when the database was last written.
 fn state(file: &File, log: &Path) -> io::Result<(Vec<u8>, Option<std::time::SystemTime>)> {
-    const HEADER: u64 = 32;
+    const LOG_HEADER_BYTES: u64 = 32;
     let mut header = Vec::new();
     match File::open(log) {
-        Ok(log) => drop(log.take(HEADER).read_to_end(&mut header)?),
+        Ok(log) => drop(log.take(LOG_HEADER_BYTES).read_to_end(&mut header)?),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
         Err(cause) => return Err(cause),
     }
@@ -159,9 +159,15 @@ fn copy(name: &str, mut from: &File) -> io::Result<Bytes> {
 #[cfg(unix)]
 fn is_in_use(file: &File) -> bool {
     /// The bytes of the shared lock: `os_unix.c` of SQLite 3.51.
-    const SHARED: (u64, u64) = (0x4000_0002, 510);
+    const SHARED_LOCK_RANGE: (u64, u64) = (0x4000_0002, 510);
     use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
-    let lock = Flock { start: SHARED.0, length: SHARED.1, pid: None, typ: FlockType::WriteLock, offset_type: FlockOffsetType::Set };
+    let lock = Flock {
+        start: SHARED_LOCK_RANGE.0,
+        length: SHARED_LOCK_RANGE.1,
+        pid: None,
+        typ: FlockType::WriteLock,
+        offset_type: FlockOffsetType::Set,
+    };
     // File systems without locks tell nothing.
     fcntl_getlk(file, &lock).is_ok_and(|held| held.is_some())
 }
@@ -181,7 +187,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let name = path.to_str().unwrap();
-        let pages = |count: usize| [super::super::sqlite::MAGIC, &vec![7; count * 4096 - 16][..]].concat();
+        let pages = |count: usize| [super::super::sqlite::SQLITE_MAGIC, &vec![7; count * 4096 - 16][..]].concat();
         let limits = Limits::default();
         let reading = Reading { limits: &limits, may_be_known: |_| true };
         fs::write(&path, pages(2)).unwrap();

@@ -25,7 +25,7 @@ struct Known {
 }
 
 /// No bytes.
-const NOTHING: Span = Span { whose: Whose::File, start: 0, length: 0 };
+const EMPTY_SPAN: Span = Span { whose: Whose::File, start: 0, length: 0 };
 
 impl Known {
     fn of(row: &Row, origin: Origin) -> Self {
@@ -47,7 +47,7 @@ impl Known {
     /// What `row` proves of the one that it replaced: the value, or that the key had been deleted. Its lease is not known.
     fn replaced_by(row: &Row, origin: Origin) -> Option<Self> {
         let columns = &row.columns;
-        let value = if columns.created { NOTHING } else { row.old.as_ref().map_or(Some(NOTHING), |old| old.place)? };
+        let value = if columns.created { EMPTY_SPAN } else { row.old.as_ref().map_or(Some(EMPTY_SPAN), |old| old.place)? };
         Some(Self {
             origin,
             name: row.name,
@@ -141,7 +141,7 @@ impl History {
                 kind: if known.is_deletion { EventKind::Delete } else { EventKind::Put },
                 origin: known.origin,
                 key: images.locate(known.name),
-                value: images.locate(if known.is_deletion { NOTHING } else { known.value }),
+                value: images.locate(if known.is_deletion { EMPTY_SPAN } else { known.value }),
                 create_revision: if known.is_deletion { 0 } else { known.create_revision },
                 version: numbers.get(&id).copied().unwrap_or_default(),
                 replaced: if known.is_deletion || known.is_creation { 0 } else { known.prev_revision },

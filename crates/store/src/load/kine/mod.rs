@@ -27,17 +27,17 @@ use finding::listed;
 use history::History;
 use row::{Columns, Role};
 use rows::{Row, RowReader};
-use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees, is_log};
+use sqlite::{LogIndex, LogMoment, Pages, SQLITE_MAGIC, SqliteLog, Trees, is_log};
 use stale_rows::Used;
 use table::Table;
 
 pub(super) use export::{Form, begins_as_table, form};
 pub(super) use files::{Files, in_directory};
-pub(super) use replica::{Committed, Replica, Written, is_page_size, page_size_of};
+pub(super) use replica::{Committed, Replica, WrittenPages, is_page_size, page_size_of};
 
 /// Whether bytes begin as an SQLite database does.
 pub(super) fn is_database(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC)
+    bytes.starts_with(SQLITE_MAGIC)
 }
 
 /// Whether bytes begin as the log of one does.
@@ -47,18 +47,18 @@ pub(super) fn begins_log(bytes: &[u8]) -> bool {
 
 /// Whether bytes are an SQLite database or its log, or pages with rows of kine whose first page is lost.
 pub(super) fn looks_like_sqlite(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC) || is_log(bytes) || has_rows(bytes)
+    bytes.starts_with(SQLITE_MAGIC) || is_log(bytes) || has_rows(bytes)
 }
 
 /// Whether some page is a leaf with a row of kine.
 fn has_rows(bytes: &[u8]) -> bool {
-    let pages = Pages { file: Bytes::new(), log: Log::none(), size: sqlite::DEFAULT_PAGE };
+    let pages = Pages { file: Bytes::new(), log: SqliteLog::none(), size: sqlite::DEFAULT_PAGE };
     let leaves = bytes.chunks_exact(pages.size).filter(|page| page[0] == 13);
     leaves.take(1000).any(|bytes| {
         let place = sqlite::Place { in_log: false, start: 0 };
-        let page = sqlite::Page { number: 2, bytes, place };
+        let page = sqlite::SqlitePage { number: 2, bytes, place };
         let local = |cell: &sqlite::Cell| {
-            cell.payload(&page, &pages, Moment::Newest, &mut |_| false)
+            cell.payload(&page, &pages, LogMoment::Newest, &mut |_| false)
                 .is_ok_and(|payload| Columns::read(cell.row, payload.bytes()).is_ok())
         };
         sqlite::table_cells(&page).iter().any(local)
@@ -155,7 +155,7 @@ fn index(
 fn pages(Files { file, log, index, open, problems }: Files, facts: &mut DatabaseFacts) -> Pages {
     facts.damage.extend(problems);
     let of_header = sqlite::u16_at(&file, 16).and_then(|size| sqlite::page_size(size.into()));
-    let mut log = Log::read(log, of_header.unwrap_or(sqlite::DEFAULT_PAGE));
+    let mut log = SqliteLog::read(log, of_header.unwrap_or(sqlite::DEFAULT_PAGE));
     if let Some([before, after]) = open {
         log.on_their_way = log.written_back_between(before, after);
         // Behind its end the log was written while it was read.
@@ -174,7 +174,7 @@ fn pages(Files { file, log, index, open, problems }: Files, facts: &mut Database
         facts
             .damage
             .push(format!("the log next to it has pages of {of_log} bytes, the database has pages of {own}: the log belongs to another database and is ignored"));
-        log = Log::none();
+        log = SqliteLog::none();
     }
     facts.damage.append(&mut log.problems);
     facts.left_out.extend(log.unfinished.take());
@@ -186,16 +186,19 @@ fn pages(Files { file, log, index, open, problems }: Files, facts: &mut Database
 
 /// Whether a database's header counts as many pages of this size as the file has.
 fn is_of_size(file: &[u8], size: usize) -> bool {
-    file.starts_with(MAGIC) && sqlite::u32_at(file, 28).is_some_and(|pages| pages as usize * size == file.len())
+    file.starts_with(SQLITE_MAGIC) && sqlite::u32_at(file, 28).is_some_and(|pages| pages as usize * size == file.len())
 }
 
 fn header_problems(pages: &Pages) -> Vec<String> {
-    let Some(page) = pages.page(1, Moment::Newest) else {
+    let Some(page) = pages.page(1, LogMoment::Newest) else {
         return vec!["its first page is lost".to_owned()];
     };
     let (bytes, number) = (page.bytes, |at| sqlite::u32_at(page.bytes, at));
     let mut problems = Vec::new();
-    if !bytes.starts_with(MAGIC) || number(16).map(|words| words >> 16).and_then(sqlite::page_size) != Some(pages.size) || bytes[20] != 0 {
+    if !bytes.starts_with(SQLITE_MAGIC)
+        || number(16).map(|words| words >> 16).and_then(sqlite::page_size) != Some(pages.size)
+        || bytes[20] != 0
+    {
         problems.push("the header of its first page is damaged".to_owned());
     }
     // Older versions of SQLite do not keep the number of pages up to date, and say so.

@@ -8,16 +8,16 @@ use std::ops::Range;
 use super::sqlite::{Field, record};
 
 /// kine's own row, whose `prev_revision` is the revision of the last compaction.
-pub(super) const COMPACTION: &[u8] = b"compact_rev_key";
+pub(super) const COMPACTION_KEY: &[u8] = b"compact_rev_key";
 
 /// How the names begin of rows that stand for revisions which no transaction took.
-const GAP: &[u8] = b"gap-";
+const GAP_PREFIX: &[u8] = b"gap-";
 
 /// No store gets this far; what claims to is damaged.
-const LAST: i64 = i64::MAX / 2;
+const MAX_REVISION: i64 = i64::MAX / 2;
 
 /// The columns of the table.
-const COLUMNS: usize = 9;
+const COLUMN_COUNT: usize = 9;
 
 /// The columns of a row, texts and blobs as places in its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +60,9 @@ impl Columns {
     ///
     /// A fragment that says what is wrong with it.
     pub(super) fn read(id: i64, payload: &[u8]) -> Result<Self, &'static str> {
-        let fields = record(payload, COLUMNS).ok_or("it is not a record of nine columns")?;
+        let fields = record(payload, COLUMN_COUNT).ok_or("it is not a record of nine columns")?;
         let Ok([own_id, name, created, deleted, create_revision, prev_revision, lease, value, old_value]) =
-            <[Field; COLUMNS]>::try_from(fields)
+            <[Field; COLUMN_COUNT]>::try_from(fields)
         else {
             return Err("it is not a record of nine columns");
         };
@@ -84,13 +84,13 @@ impl Columns {
             value: place(&value)?,
             old_value: if old_value == Field::Null { None } else { Some(place(&old_value)?) },
         };
-        columns.is_plausible(&payload[columns.name.clone()]).then_some(columns).ok_or("its numbers do not fit each other")
+        columns.is_plausible(&payload[columns.name.clone()]).then_some(columns).ok_or("its numbers contradict each other")
     }
 
     /// Whether the numbers are consistent.
     pub(super) fn is_plausible(&self, name: &[u8]) -> bool {
         let Self { id, created, deleted, create_revision, prev_revision, lease, .. } = *self;
-        if !(1..LAST).contains(&id) || name.is_empty() || lease < 0 {
+        if !(1..MAX_REVISION).contains(&id) || name.is_empty() || lease < 0 {
             return false;
         }
         match role(name) {
@@ -108,8 +108,8 @@ impl Columns {
 /// What a row of this name stands for.
 pub(super) fn role(name: &[u8]) -> Role {
     match name {
-        COMPACTION => Role::Compaction,
-        name if name.starts_with(GAP) => Role::Gap,
+        COMPACTION_KEY => Role::Compaction,
+        name if name.starts_with(GAP_PREFIX) => Role::Gap,
         _ => Role::Change,
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use super::arena::{Arena, Span, Whose};
 use super::finding::Finding;
 use super::row::{Columns, Digests, Role, role};
-use super::sqlite::{Cell, Moment, Page, PageNumber, Pages, Payload, Trees};
+use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Payload, SqlitePage, Trees};
 
 /// A row, its name and value as places.
 #[derive(Clone)]
@@ -75,7 +75,7 @@ impl RowReader {
 }
 
 /// Where the payload of a cell that lies in its page begins.
-pub(super) fn place_of(page: &Page<'_>, cell: &Cell) -> (Whose, usize) {
+pub(super) fn place_of(page: &SqlitePage<'_>, cell: &Cell) -> (Whose, usize) {
     (if page.place.in_log { Whose::Log } else { Whose::File }, page.place.start + cell.start())
 }
 
@@ -94,7 +94,7 @@ pub(super) fn read(cells: &[Cell], pages: &Pages, trees: &Trees<'_>, reader: &mu
     let ids: Vec<i64> = cells.iter().map(|cell| cell.row).collect();
     let mut read = TableRows { rows: Vec::with_capacity(cells.len()), problems: Vec::new(), overflow: HashMap::new() };
     for cell in cells {
-        let Some(page) = pages.page(cell.page, Moment::Newest) else { continue };
+        let Some(page) = pages.page(cell.page, LogMoment::Newest) else { continue };
         let mut empty = None;
         let mut shared = None;
         let mut take = |number| {
@@ -103,11 +103,12 @@ pub(super) fn read(cells: &[Cell], pages: &Pages, trees: &Trees<'_>, reader: &mu
             empty = empty.or(is_empty(pages, number).then_some(number));
             holds.is_none() && !trees.reached.has(number)
         };
-        let payload = cell.payload(&page, pages, Moment::Newest, &mut take);
+        let payload = cell.payload(&page, pages, LogMoment::Newest, &mut take);
         let columns = payload.and_then(|payload| Ok((Columns::read(cell.row, payload.bytes())?, payload)));
         let id = cell.row;
         if let Some(other) = shared {
-            let sentence = format!("the rows of revisions {other} and {id} go on in the same page, so one of them is not what was written");
+            let sentence =
+                format!("the rows of revisions {other} and {id} continue in the same page, so one of them is not what was written");
             read.problems.push(Finding::new([other, id], sentence));
         }
         match columns {
@@ -131,5 +132,5 @@ pub(super) fn read(cells: &[Cell], pages: &Pages, trees: &Trees<'_>, reader: &mu
 
 /// Whether a page holds nothing but zeros, as a page does that was lost.
 fn is_empty(pages: &Pages, number: PageNumber) -> bool {
-    pages.page(number, Moment::Newest).is_some_and(|page| page.bytes.iter().all(|&byte| byte == 0))
+    pages.page(number, LogMoment::Newest).is_some_and(|page| page.bytes.iter().all(|&byte| byte == 0))
 }

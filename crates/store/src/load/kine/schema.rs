@@ -1,6 +1,6 @@
 //! Which tables and indexes the database has, and what its counter says.
 
-use super::sqlite::{Cell, Field, Moment, PageNumber, Pages, Trees, record};
+use super::sqlite::{Cell, Field, LogMoment, PageNumber, Pages, Trees, record};
 
 /// The trees of a database that matter, and the others.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ pub(super) fn names(root: PageNumber, trees: &mut Trees<'_>, pages: &Pages) -> V
 }
 
 fn fields(cell: &Cell, pages: &Pages, most: usize) -> Option<(Vec<Field>, Vec<u8>)> {
-    let page = pages.page(cell.page, Moment::Newest)?;
-    let payload = cell.payload(&page, pages, Moment::Newest, &mut |_| true).ok()?;
+    let page = pages.page(cell.page, LogMoment::Newest)?;
+    let payload = cell.payload(&page, pages, LogMoment::Newest, &mut |_| true).ok()?;
     Some((record(payload.bytes(), most)?, payload.bytes().to_vec()))
 }

@@ -8,7 +8,7 @@ use std::io;
 
 use super::row::{Columns, Role};
 use super::rows::{Row, RowReader, place_of};
-use super::sqlite::{Cell, Moment, Page, PageNumber, Pages, Reached, table_cells};
+use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Reached, SqlitePage, table_cells};
 
 /// The pages that the newest state uses.
 pub(super) struct Used<'a> {
@@ -28,17 +28,17 @@ impl Used<'_> {
 pub(super) fn read(pages: &Pages, reader: &mut RowReader, used: &Used<'_>, wanted: impl Fn(i64) -> bool) -> io::Result<Vec<Row>> {
     let mut stale = StaleRows { pages, reader, used, copies: HashMap::new(), claims: HashMap::new(), contested: HashSet::new() };
     for number in pages.numbers().filter(|&number| !used.has(number)) {
-        stale.page(number, Moment::Newest, &wanted)?;
+        stale.page(number, LogMoment::Newest, &wanted)?;
     }
     // A page may have been copied while it was written in place.
     let is_torn = |number: &PageNumber| pages.committed().holds_within(*number, &pages.log.on_their_way);
     for number in pages.committed().pages().filter(|number| !is_torn(number)) {
-        stale.page(number, Moment::File, &wanted)?;
+        stale.page(number, LogMoment::File, &wanted)?;
     }
     for (run, frames) in pages.log.runs.iter().enumerate() {
         for (frame, &(number, start)) in frames.frames.iter().enumerate() {
             if run > 0 || frames.newest(number) != Some(start) {
-                stale.page(number, Moment::Frame { run, frame }, &wanted)?;
+                stale.page(number, LogMoment::Frame { run, frame }, &wanted)?;
             }
         }
     }
@@ -60,7 +60,7 @@ struct StaleRows<'a> {
 }
 
 impl StaleRows<'_> {
-    fn page(&mut self, number: PageNumber, moment: Moment, wanted: &impl Fn(i64) -> bool) -> io::Result<()> {
+    fn page(&mut self, number: PageNumber, moment: LogMoment, wanted: &impl Fn(i64) -> bool) -> io::Result<()> {
         let Some(page) = self.pages.page(number, moment) else { return Ok(()) };
         for cell in table_cells(&page).iter().filter(|cell| wanted(cell.row)) {
             self.cell(&page, cell, moment)?;
@@ -68,7 +68,7 @@ impl StaleRows<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, page: &Page<'_>, cell: &Cell, moment: Moment) -> io::Result<()> {
+    fn cell(&mut self, page: &SqlitePage<'_>, cell: &Cell, moment: LogMoment) -> io::Result<()> {
         let pages = self.pages;
         let mut chain = Vec::new();
         let mut take = |number| {
@@ -78,7 +78,7 @@ impl StaleRows<'_> {
         };
         let Ok(payload) = cell.payload(page, pages, moment, &mut take) else { return Ok(()) };
         let Ok(columns) = Columns::read(cell.row, payload.bytes()) else { return Ok(()) };
-        if moment == Moment::Newest {
+        if moment == LogMoment::Newest {
             for number in chain {
                 let other = *self.claims.entry(number).or_insert(cell.row);
                 if other != cell.row {
@@ -97,14 +97,14 @@ impl StaleRows<'_> {
     }
 
     /// Whether an overflow page is still as it was at the moment.
-    fn is_untouched(&self, number: PageNumber, moment: Moment) -> bool {
+    fn is_untouched(&self, number: PageNumber, moment: LogMoment) -> bool {
         let log = &self.pages.log;
         match moment {
-            Moment::Newest => !self.used.has(number),
+            LogMoment::Newest => !self.used.has(number),
             // The log may have been written back into the file in part.
-            Moment::File => !log.runs[0].holds(number),
-            Moment::Frame { run: 0, .. } => log.runs[0].holds(number) || !self.used.has(number),
-            Moment::Frame { run, .. } => log.runs[run].holds(number) || (!log.runs[0].holds(number) && !self.used.has(number)),
+            LogMoment::File => !log.runs[0].holds(number),
+            LogMoment::Frame { run: 0, .. } => log.runs[0].holds(number) || !self.used.has(number),
+            LogMoment::Frame { run, .. } => log.runs[run].holds(number) || (!log.runs[0].holds(number) && !self.used.has(number)),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::finding::{Finding, listed};
 use super::row::Role;
 use super::rows::{self, Row, RowReader, TableRows};
 use super::schema::{self, Schema};
-use super::sqlite::{Damage, PageNumber, Pages, Trees};
+use super::sqlite::{PageNumber, Pages, SqliteDamage, Trees};
 
 /// The rows, and the pages that they go on in.
 pub(super) struct Table {
@@ -33,7 +33,7 @@ impl Table {
             if trees.damage.is_empty() && facts.damage.is_empty() {
                 return Err("is an SQLite database without kine's table; name k3s's /var/lib/rancher/k3s/server/db/state.db".to_owned());
             }
-            facts.damage.push("which pages are kine's table is lost, so its rows are taken from pages that look like it".to_owned());
+            facts.damage.push("the list of kine's pages is lost, so ketcd takes rows from pages that look like its table".to_owned());
         }
         schema.walk_others(trees);
         let names = schema.names.map(|root| schema::names(root, trees, pages));
@@ -77,8 +77,8 @@ pub(super) fn compacted(rows: &[Row]) -> Option<i64> {
     rows.iter().filter(|row| row.role == Role::Compaction).map(|row| row.columns.prev_revision).max()
 }
 
-fn damage_sentences(damage: &[Damage]) -> Vec<String> {
-    let finding = |Damage { page, problem, rows }: &Damage| {
+fn damage_sentences(damage: &[SqliteDamage]) -> Vec<String> {
+    let finding = |SqliteDamage { page, problem, rows }: &SqliteDamage| {
         let lost = match *rows {
             Some((from, i64::MAX)) if from <= 1 => "; rows may be missing".to_owned(),
             Some((from, i64::MAX)) => format!("; rows from {from} on may be missing"),

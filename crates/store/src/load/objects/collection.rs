@@ -13,10 +13,10 @@ use crate::load::options::KeyOf;
 use crate::load::spool::no_room;
 
 /// Bytes of compact JSON that are kept in one piece.
-const PIECE: usize = 32 << 20;
+const PIECE_BYTES: usize = 32 << 20;
 
-/// What is known of an object takes so many bytes of memory, and with the index of all of them twice as many.
-const OBJECT: u64 = 200;
+/// What is known of an object takes this many bytes of memory, and with the index of all of them twice as many.
+const OBJECT_OVERHEAD_BYTES: u64 = 200;
 
 /// Collects the objects of all files.
 pub(in crate::load) struct Objects<'k> {
@@ -124,7 +124,7 @@ impl<'k> Objects<'k> {
     /// Counts what is known of an object; says whether there is room for it.
     fn has_room(&mut self) -> bool {
         if self.stopped.is_none() {
-            self.stopped = self.memory.grow(OBJECT).err().map(|exceeded| exceeded.to_string());
+            self.stopped = self.memory.grow(OBJECT_OVERHEAD_BYTES).err().map(|exceeded| exceeded.to_string());
         }
         self.stopped.is_none()
     }
@@ -228,7 +228,7 @@ impl<'k> Objects<'k> {
 
     /// Keeps bytes that lie in no file.
     pub(super) fn keep(&mut self, bytes: &[u8]) -> Spot {
-        if self.piece.len() + bytes.len() > PIECE {
+        if self.piece.len() + bytes.len() > PIECE_BYTES {
             self.close_piece();
         }
         if let Err(exceeded) = self.piece_room.grow(bytes.len() as u64) {
@@ -292,9 +292,9 @@ pub(super) fn is_list(object: &Map<String, Value>) -> bool {
 
 /// The type and the object of an event of a watch, as `kubectl get --watch --output-watch-events` prints it.
 pub(super) fn watch_event(value: &Value) -> Option<(&str, &Value)> {
-    const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
+    const WATCH_EVENT_TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
     let event = value.as_object().filter(|event| event.len() == 2)?;
-    let kind = event.get("type")?.as_str().filter(|kind| TYPES.contains(kind))?;
+    let kind = event.get("type")?.as_str().filter(|kind| WATCH_EVENT_TYPES.contains(kind))?;
     Some((kind, event.get("object").filter(|object| is_named(object))?))
 }
 
@@ -317,7 +317,7 @@ pub(super) fn name_after(list: &Map<String, Value>, item: &mut Value) -> bool {
     true
 }
 
-/// The resourceVersion in an object's or a list's metadata; 0 where there is none that a cluster could have given.
+/// The resourceVersion in an object's or a list's metadata; 0 if there is none that a cluster could have given.
 fn resource_version(metadata: Option<&Value>) -> i64 {
     let version = metadata.and_then(|metadata| metadata.get("resourceVersion")?.as_str()?.parse().ok());
     version.filter(|&version| version > 0 && version < i64::MAX / 2).unwrap_or(0)

@@ -1,12 +1,12 @@
 //! The logs of containers that `kubectl cluster-info dump` writes between its lists (1.37, `pkg/cmd/clusterinfo/clusterinfo_dump.go`).
 
 /// What a log begins with.
-const START: &str = "==== START logs";
+const LOG_START: &str = "==== START logs";
 
 /// Where a container's log ends that begins at a place; the place itself where none begins, `None` where it does not end.
 pub(super) fn behind_log(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes[at..].trim_ascii_start();
-    let Some(title) = rest.strip_prefix(START.as_bytes()) else { return Some(at) };
+    let Some(title) = rest.strip_prefix(LOG_START.as_bytes()) else { return Some(at) };
     let title = title.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let end = [b"==== END logs", title].concat();
     let place = memchr::memmem::find(rest, &end)?;
@@ -30,7 +30,7 @@ pub(super) fn without_logs(text: &str) -> (Vec<(usize, &str)>, bool) {
 /// Where the first line is that begins a log.
 fn next_log(text: &str) -> Option<usize> {
     let begins_line = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
-    text.match_indices(START).map(|(at, _)| at).find(begins_line)
+    text.match_indices(LOG_START).map(|(at, _)| at).find(begins_line)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::collection::{KeyedObject, Objects};
 
 /// Names listed of many.
-const NAMED: usize = 3;
+const MAX_NAMES_LISTED: usize = 3;
 
 /// Drops all but the newest copy of each object; returns what was dropped and is not the same, with the place of its file.
 pub(super) fn drop_older(objects: &mut Objects<'_>) -> Vec<(usize, String)> {
@@ -68,7 +68,7 @@ fn name(object: &Value) -> String {
 fn sentence(best: &str, same_file: bool, newer: bool, mut names: Vec<String>) -> String {
     names.sort();
     names.dedup();
-    let more = names.len().saturating_sub(NAMED);
+    let more = names.len().saturating_sub(MAX_NAMES_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let (verb, of) = if names.len() == 1 { ("is", "of it") } else { ("are", "of them") };
     let place = if same_file { "the file itself" } else { best };
@@ -77,6 +77,6 @@ fn sentence(best: &str, same_file: bool, newer: bool, mut names: Vec<String>) ->
     } else {
         format!("{place} has another copy {of} at the same resourceVersion")
     };
-    names.truncate(NAMED);
+    names.truncate(MAX_NAMES_LISTED);
     format!("{}{more} {verb} left out: {why}", names.join(", "))
 }

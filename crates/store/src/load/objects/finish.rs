@@ -10,10 +10,10 @@ use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Kinds without a key, or with a guessed one, that are named one by one.
-const TOLD: usize = 10;
+const MAX_KINDS_NAMED: usize = 10;
 
 /// What objects without a kind are counted as.
-const NAMELESS: &str = "? ?";
+const NAMELESS_KIND: &str = "? ?";
 
 impl Objects<'_> {
     /// Ends the reading: one layer of one revision. Returns what was left out, with the place of its file.
@@ -84,7 +84,7 @@ impl Objects<'_> {
             (file, format!("{} no kind and apiVersion: by the path of the file taken for {kind}", objects(count)))
         });
         let of_namespace = self.without_namespace.iter().map(|(&file, &count)| {
-            (file, format!("{} no namespace: shown in default, where kubectl apply puts it unless told otherwise", objects(count)))
+            (file, format!("{} no namespace: shown in default, where kubectl apply puts it without -n", objects(count)))
         });
         of_path.chain(of_namespace).collect()
     }
@@ -159,10 +159,10 @@ impl Objects<'_> {
                 return (file, sentence);
             }
             let sentence = match count {
-                1 if kind == NAMELESS => "one object without kind and apiVersion is left out: nothing says what it is, as the path of a file such \
+                1 if kind == NAMELESS_KIND => "one object without kind and apiVersion is left out: nothing says what it is, as the path of a file such \
                                           as pods.json or pods/NAMESPACE.json would"
                     .to_owned(),
-                _ if kind == NAMELESS => format!(
+                _ if kind == NAMELESS_KIND => format!(
                     "{count} objects without kind and apiVersion are left out: nothing says what they are, as the path of a file such as pods.json or \
                      pods/NAMESPACE.json would"
                 ),
@@ -177,9 +177,9 @@ impl Objects<'_> {
 
 /// The first sentences; how many more there are is said by `more`, with the number in place of its braces.
 fn bounded(mut sentences: Vec<(usize, String)>, more: &str) -> Vec<(usize, String)> {
-    if let Some((file, _)) = sentences.get(TOLD).cloned() {
-        let count = sentences.len() - TOLD;
-        sentences.truncate(TOLD);
+    if let Some((file, _)) = sentences.get(MAX_KINDS_NAMED).cloned() {
+        let count = sentences.len() - MAX_KINDS_NAMED;
+        sentences.truncate(MAX_KINDS_NAMED);
         sentences.push((file, more.replace("{}", &count.to_string())));
     }
     sentences

@@ -10,7 +10,7 @@ use super::document::{self, DocumentPart};
 
 /// Reads the documents from `start` on; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Vec<String> {
-    let mut reader = Reader { objects, bytes, damage: Vec::new() };
+    let mut reader = JsonReader { objects, bytes, damage: Vec::new() };
     let mut from = start;
     let mut stream = Deserializer::from_slice(&bytes[from..]).into_iter::<&RawValue>();
     loop {
@@ -40,13 +40,13 @@ pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Ve
     reader.damage
 }
 
-struct Reader<'r, 'k> {
+struct JsonReader<'r, 'k> {
     objects: &'r mut Objects<'k>,
     bytes: &'r [u8],
     damage: Vec<String>,
 }
 
-impl<'r> Reader<'r, '_> {
+impl<'r> JsonReader<'r, '_> {
     fn document(&mut self, text: &'r RawValue) {
         let damage = self.damage.len();
         let mut reading = ListReader::new(self);
@@ -129,12 +129,12 @@ struct Content<'r> {
 
 /// Takes the parts of a document that may be a list.
 struct ListReader<'p, 'r, 'k> {
-    reader: &'p mut Reader<'r, 'k>,
+    reader: &'p mut JsonReader<'r, 'k>,
     content: Content<'r>,
 }
 
 impl<'p, 'r, 'k> ListReader<'p, 'r, 'k> {
-    fn new(reader: &'p mut Reader<'r, 'k>) -> Self {
+    fn new(reader: &'p mut JsonReader<'r, 'k>) -> Self {
         let mark = reader.objects.mark();
         Self { reader, content: Content { list: Map::new(), mark, items: false, nameless: Vec::new() } }
     }

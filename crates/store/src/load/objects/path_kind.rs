@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 /// Resources, as paths may call them, with the version and kind of their objects.
-const RESOURCES: &[(&[&str], &str, &str)] = &[
+const KNOWN_RESOURCES: &[(&[&str], &str, &str)] = &[
     (&["clusterrolebinding", "clusterrolebindings"], "rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
     (&["clusterrole", "clusterroles"], "rbac.authorization.k8s.io/v1", "ClusterRole"),
     (&["configmap", "configmaps"], "v1", "ConfigMap"),
@@ -73,7 +73,7 @@ impl PathKind {
 
 fn named(word: &str) -> Option<PathKind> {
     let word: String = word.chars().filter(|letter| !matches!(letter, '-' | '_')).map(|letter| letter.to_ascii_lowercase()).collect();
-    let found = RESOURCES.iter().find(|(names, ..)| names.contains(&&*word))?;
+    let found = KNOWN_RESOURCES.iter().find(|(names, ..)| names.contains(&&*word))?;
     Some(PathKind { api_version: found.1, kind: found.2 })
 }
 

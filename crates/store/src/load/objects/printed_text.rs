@@ -1,24 +1,24 @@
 //! What kubectl prints for people, and what programs log: text that holds no objects, named where nothing else can be read in it.
 
-const TABLE: &str = "is a table that kubectl prints for people, not the objects; print them with -o yaml or -o json";
-const DESCRIPTION: &str =
+const TABLE_ADVICE: &str = "is a table that kubectl prints for people, not the objects; print them with -o yaml or -o json";
+const DESCRIPTION_ADVICE: &str =
     "is what `kubectl describe` prints for people, not the object; print it with `kubectl get` and -o yaml or -o json, Events too";
-const LOG: &str = "is the log of a program, not objects or an audit log";
+const LOG_ADVICE: &str = "is the log of a program, not objects or an audit log";
 
 /// What a text is that holds no objects, if it is known: a fragment.
 pub(super) fn said(bytes: &[u8]) -> Option<&'static str> {
-    const HEAD: usize = 4096;
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+    const PROBED_BYTES: usize = 4096;
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(PROBED_BYTES)]);
     let mut lines = head.trim_start_matches('\u{feff}').lines().filter(|line| !matches!(line.trim(), "" | "---"));
     let first = lines.next()?;
     if is_heading(first) {
-        return Some(TABLE);
+        return Some(TABLE_ADVICE);
     }
     if is_of_klog(first) {
-        return Some(LOG);
+        return Some(LOG_ADVICE);
     }
     let is_described = first.starts_with("Name:") && lines.any(|line| line.starts_with("Labels:") || line.starts_with("Namespace:"));
-    is_described.then_some(DESCRIPTION)
+    is_described.then_some(DESCRIPTION_ADVICE)
 }
 
 /// `NAMESPACE   NAME   READY   STATUS   RESTARTS   AGE`, and of Events `LAST SEEN   TYPE   REASON   OBJECT   MESSAGE`.
@@ -44,15 +44,15 @@ mod tests {
     #[test]
     fn what_is_printed_for_people_is_named() {
         for (text, wanted) in [
-            ("NAME    READY   STATUS    RESTARTS   AGE\nweb-0   1/1     Running   0          3d\n", Some(TABLE)),
-            ("---\nNAMESPACE   NAME   TYPE   CLUSTER-IP   PORT(S)   AGE\n", Some(TABLE)),
-            ("LAST SEEN   TYPE      REASON   OBJECT   MESSAGE\n", Some(TABLE)),
+            ("NAME    READY   STATUS    RESTARTS   AGE\nweb-0   1/1     Running   0          3d\n", Some(TABLE_ADVICE)),
+            ("---\nNAMESPACE   NAME   TYPE   CLUSTER-IP   PORT(S)   AGE\n", Some(TABLE_ADVICE)),
+            ("LAST SEEN   TYPE      REASON   OBJECT   MESSAGE\n", Some(TABLE_ADVICE)),
             ("NAME\n", None),
             ("NAME: x\nAGE: 1\n", None),
-            ("Name:         web-0\nNamespace:    shop\nPriority:     0\n", Some(DESCRIPTION)),
-            ("Name:    n1\nRoles:   <none>\nLabels:  a=b\n", Some(DESCRIPTION)),
+            ("Name:         web-0\nNamespace:    shop\nPriority:     0\n", Some(DESCRIPTION_ADVICE)),
+            ("Name:    n1\nRoles:   <none>\nLabels:  a=b\n", Some(DESCRIPTION_ADVICE)),
             ("Name: n1\nkind: x\n", None),
-            ("I1128 09:59:55.123456       1 controller.go:615] quota evaluator\n", Some(LOG)),
+            ("I1128 09:59:55.123456       1 controller.go:615] quota evaluator\n", Some(LOG_ADVICE)),
             ("I am no log\n", None),
             ("", None),
         ] {

@@ -7,10 +7,10 @@ use super::surroundings::without_surroundings;
 use super::{PathKind, json, printed_text, yaml};
 
 /// Problems of one file that are reported one by one.
-const TOLD: usize = 10;
+const MAX_PROBLEMS_REPORTED: usize = 10;
 
 /// The error for files of an unknown format.
-const NEITHER: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
+const UNKNOWN_FORMAT_ERROR: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
 
 impl Objects<'_> {
     /// Reads the objects of one file; returns one message for each item that cannot be read.
@@ -19,10 +19,10 @@ impl Objects<'_> {
     ///
     /// The bytes are not objects; the error is a fragment.
     pub(in crate::load) fn read(&mut self, path: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
-        const HEAD: usize = 4096;
+        const PROBED_BYTES: usize = 4096;
         let bytes = &of_utf16(bytes);
-        if bytes[..bytes.len().min(HEAD)].contains(&0) {
-            return Err(NEITHER.to_owned());
+        if bytes[..bytes.len().min(PROBED_BYTES)].contains(&0) {
+            return Err(UNKNOWN_FORMAT_ERROR.to_owned());
         }
         let bytes = &without_surroundings(bytes);
         self.files.push(path.to_owned());
@@ -67,9 +67,9 @@ impl Objects<'_> {
         if let Some(why) = self.stopped() {
             return Err(why.to_owned());
         }
-        if damage.len() > TOLD {
-            let more = damage.len() - TOLD;
-            damage.truncate(TOLD);
+        if damage.len() > MAX_PROBLEMS_REPORTED {
+            let more = damage.len() - MAX_PROBLEMS_REPORTED;
+            damage.truncate(MAX_PROBLEMS_REPORTED);
             damage.push(format!("{more} more of its objects or documents cannot be read"));
         }
         let added = self.kept.len() + self.unknown.len() - mark.kept - mark.unknown;
@@ -85,7 +85,7 @@ impl Objects<'_> {
             return Err(said.to_owned());
         }
         let why = damage.into_iter().next().unwrap_or_else(|| "nothing in it has apiVersion and kind".to_owned());
-        Err(format!("{NEITHER}: {why}"))
+        Err(format!("{UNKNOWN_FORMAT_ERROR}: {why}"))
     }
 }
 

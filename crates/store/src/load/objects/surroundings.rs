@@ -4,16 +4,16 @@
 use bytes::Bytes;
 
 /// Where such a line is, one is near the beginning.
-const HEAD: usize = 4096;
+const PROBED_BYTES: usize = 4096;
 
 /// The programs that print objects.
-const PROGRAMS: [&str; 2] = ["kubectl ", "oc "];
+const PRINTING_PROGRAMS: [&str; 2] = ["kubectl ", "oc "];
 
 /// A text with such lines blank, or in YAML with a separator of documents in their place; every other byte stays where it is, but for the marks of a
 /// quotation.
 pub(super) fn without_surroundings(bytes: &Bytes) -> Bytes {
     let bytes = &unquoted(bytes).unwrap_or_else(|| bytes.clone());
-    let head = &bytes[..bytes.len().min(HEAD)];
+    let head = &bytes[..bytes.len().min(PROBED_BYTES)];
     if !head.split(|&byte| byte == b'\n').any(is_around) {
         return bytes.clone();
     }
@@ -57,9 +57,9 @@ fn is_warning(line: &[u8]) -> bool {
 
 /// Whether a line is not of an object.
 fn is_around(line: &[u8]) -> bool {
-    const LONGEST: usize = 2048;
+    const MAX_LINE_BYTES: usize = 2048;
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let Some(line) = line.get(..line.len().min(LONGEST)).and_then(|line| std::str::from_utf8(line).ok()) else { return false };
+    let Some(line) = line.get(..line.len().min(MAX_LINE_BYTES)).and_then(|line| std::str::from_utf8(line).ok()) else { return false };
     let line = line.trim_end();
     is_fence(line) || line == "$" || line.starts_with("$ ") || is_command(line) || is_warning(line.as_bytes())
 }
@@ -71,7 +71,7 @@ fn is_fence(line: &str) -> bool {
 
 /// `root@host:~# kubectl get pods -o yaml`, but no comment that quotes it.
 fn is_command(line: &str) -> bool {
-    let before = PROGRAMS.iter().filter_map(|program| line.find(*program)).min().map(|at| &line[..at]);
+    let before = PRINTING_PROGRAMS.iter().filter_map(|program| line.find(*program)).min().map(|at| &line[..at]);
     before.is_some_and(|before| {
         let prompt = before.trim_end().trim_end_matches("sudo").trim_end();
         let is_of_yaml = prompt.starts_with(['#', '-']) || prompt.contains(": ");

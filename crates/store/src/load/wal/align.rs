@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::candidate::{Candidate, Guard, Write};
-use super::key_state::Held;
+use super::key_state::NewestVersion;
 
 /// A candidate's place among the candidates and the revision it made.
 pub(super) type Fixed = (usize, i64);
@@ -56,7 +56,7 @@ impl Evidence<'_> {
         self.drop_inverted();
         self.drop_impossible();
         loop {
-            match Search::new(&self).run() {
+            match AlignmentSearch::new(&self).run() {
                 Ok(alignment) => return alignment,
                 Err(Inconsistent) if self.fixed.is_empty() => {
                     return Alignment { revisions: vec![None; self.candidates.len()], undecided: Vec::new() };
@@ -89,7 +89,7 @@ impl Evidence<'_> {
 }
 
 /// The bounds and fates as far as they are known.
-struct Search<'a> {
+struct AlignmentSearch<'a> {
     candidates: &'a [Candidate<'a>],
     /// Whether each candidate made a revision.
     fates: Vec<Option<bool>>,
@@ -104,7 +104,7 @@ struct Search<'a> {
     undecided: BTreeMap<i64, OpenRevision>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> AlignmentSearch<'a> {
     fn new(evidence: &'a Evidence<'_>) -> Self {
         let candidates = evidence.candidates;
         let mut bounds = vec![(1, i64::MAX / 2); candidates.len() + 1];
@@ -188,12 +188,12 @@ impl<'a> Search<'a> {
 
     /// Goes forwards: what is known of each key decides conditions.
     fn follow_keys(&mut self) -> Result<(), Inconsistent> {
-        let mut held: HashMap<&'a [u8], Held> = HashMap::new();
+        let mut held: HashMap<&'a [u8], NewestVersion> = HashMap::new();
         for (place, candidate) in self.candidates.iter().enumerate() {
             let ((low, newest), (_, last)) = (self.bounds[place], self.bounds[place + 1]);
             match &candidate.write {
                 Write::Put(key, _) | Write::Delete(key) => {
-                    let before = held.remove(key).unwrap_or_else(|| Held::anything(newest));
+                    let before = held.remove(key).unwrap_or_else(|| NewestVersion::anything(newest));
                     if let Some(happened) = before.decides(candidate) {
                         self.set(place, happened)?;
                     }
@@ -210,14 +210,20 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn revoke(&mut self, place: usize, lease: i64, may_be_older: bool, held: &mut HashMap<&'a [u8], Held>) -> Result<(), Inconsistent> {
+    fn revoke(
+        &mut self,
+        place: usize,
+        lease: i64,
+        may_be_older: bool,
+        held: &mut HashMap<&'a [u8], NewestVersion>,
+    ) -> Result<(), Inconsistent> {
         let keys: &[&[u8]] = self.of_lease.get(&lease).map_or(&[], |keys| keys);
         let may_have = |key: &&&[u8]| held.get(**key).is_none_or(|held| held.may_have_lease(lease));
         if !may_be_older && !keys.iter().any(|key| may_have(&key)) {
             return self.set(place, false);
         }
         if may_be_older {
-            held.values_mut().filter(|held| held.may_have_lease(lease)).for_each(Held::may_be_deleted);
+            held.values_mut().filter(|held| held.may_have_lease(lease)).for_each(NewestVersion::may_be_deleted);
         }
         for key in keys {
             held.entry(key).and_modify(|held| {

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::administration::AuthRequest;
-use super::entry::Entry;
+use super::entry::RaftEntry;
 use crate::proto::authpb::{Permission, permission::Type};
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{DeleteRangeRequest, InternalRaftRequest, PutRequest, RequestOp, TxnRequest};
 use prost::Message;
 
 /// The user and the role that may do everything have one name.
-const ROOT: &str = "root";
+const ROOT_NAME: &str = "root";
 
 /// Who made a request, as its header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Author {
 
 impl Author {
     /// Reads the header of an entry's request.
-    pub(crate) fn of_entry(entry: &Entry) -> Self {
+    pub(crate) fn of_entry(entry: &RaftEntry) -> Self {
         let header = InternalRaftRequest::decode(entry.data.clone()).ok().and_then(|request| request.header).unwrap_or_default();
         Self { user: header.username, revision: header.auth_revision }
     }
@@ -87,7 +87,7 @@ impl Auth {
         let is_enabled = self.is_enabled;
         let changed = match request {
             AuthRequest::Enable => {
-                self.is_enabled |= self.users.get(ROOT).is_some_and(|roles| roles.contains(ROOT));
+                self.is_enabled |= self.users.get(ROOT_NAME).is_some_and(|roles| roles.contains(ROOT_NAME));
                 false
             }
             AuthRequest::Disable => std::mem::take(&mut self.is_enabled),
@@ -97,14 +97,14 @@ impl Auth {
                     true
                 }
             }
-            AuthRequest::UserDelete(name) => !(is_enabled && name == ROOT) && self.users.remove(name).is_some(),
+            AuthRequest::UserDelete(name) => !(is_enabled && name == ROOT_NAME) && self.users.remove(name).is_some(),
             AuthRequest::UserChangePassword(name) => self.users.contains_key(name),
             AuthRequest::UserGrantRole(user, role) => {
-                let exists = role == ROOT || self.roles.contains_key(role);
+                let exists = role == ROOT_NAME || self.roles.contains_key(role);
                 self.users.get_mut(user).is_some_and(|roles| exists && roles.insert(role.clone()))
             }
             AuthRequest::UserRevokeRole(user, role) => {
-                !(is_enabled && user == ROOT && role == ROOT) && self.users.get_mut(user).is_some_and(|roles| roles.remove(role))
+                !(is_enabled && user == ROOT_NAME && role == ROOT_NAME) && self.users.get_mut(user).is_some_and(|roles| roles.remove(role))
             }
             AuthRequest::RoleAdd(name) => {
                 !name.is_empty() && !self.roles.contains_key(name) && {
@@ -113,7 +113,7 @@ impl Auth {
                 }
             }
             AuthRequest::RoleDelete(name) => {
-                !(is_enabled && name == ROOT) && self.roles.remove(name).is_some() && {
+                !(is_enabled && name == ROOT_NAME) && self.roles.remove(name).is_some() && {
                     self.users.values_mut().for_each(|roles| {
                         roles.remove(name);
                     });
@@ -147,7 +147,7 @@ impl Auth {
 
     /// Whether its author may do everything.
     pub(super) fn is_admin(&self, by: &Author) -> bool {
-        !self.is_enabled || self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT))
+        !self.is_enabled || self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT_NAME))
     }
 
     fn permits(&self, by: &Author, key: &[u8], range_end: &[u8], access: Access) -> bool {
@@ -158,7 +158,7 @@ impl Auth {
             return false;
         }
         let Some(roles) = self.users.get(&by.user) else { return false };
-        if roles.contains(ROOT) {
+        if roles.contains(ROOT_NAME) {
             return true;
         }
         let permissions = roles.iter().filter_map(|role| self.roles.get(role)).flatten();
@@ -183,7 +183,7 @@ impl Auth {
     /// whatever it knew of users and roles (etcd v3.4.23 and v3.7.3, `LeaseRevoke` and `checkLeasePutsKeys` of the apply for auth).
     pub(super) fn permits_revoke<'k>(&self, by: &Author, mut attached: impl Iterator<Item = &'k [u8]>) -> Option<bool> {
         let permits = attached.all(|key| self.permits(by, key, &[], Access::Write));
-        let is_root = self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT));
+        let is_root = self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT_NAME));
         (permits || !is_root).then_some(permits)
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::entry::Entry;
-use super::log::Log;
+use super::entry::RaftEntry;
+use super::log::RaftLog;
 use super::request::{Request, range, writes_old_keys};
 use crate::member_log::{
     Call, CalledCompare, CalledOperation, CalledPut, CalledTxn, CompareRelation, CompareTarget, LogState, LoggedCall, MemberLog,
@@ -18,7 +18,7 @@ use crate::{KeyRange, Revision};
 pub(crate) struct KeptLog {
     state: LogState,
     /// By ascending index.
-    entries: Vec<(u64, Entry)>,
+    entries: Vec<(u64, RaftEntry)>,
     /// The entries that made revisions, and these; by ascending index.
     revisions: Vec<(u64, i64)>,
     /// The last entry that counts as committed.
@@ -28,7 +28,7 @@ pub(crate) struct KeptLog {
 impl KeptLog {
     /// Keeps a log; `None` for one without entries. `revisions` says which entries made which revision, `applied` which was applied to the
     /// database last, `certain` which is the last that counts.
-    pub(crate) fn of(log: Log, mut revisions: Vec<(u64, i64)>, applied: Option<u64>, certain: u64) -> Option<Self> {
+    pub(crate) fn of(log: RaftLog, mut revisions: Vec<(u64, i64)>, applied: Option<u64>, certain: u64) -> Option<Self> {
         let is_restored = log.is_restored();
         let (first, last) = (log.runs.first()?.first, log.runs.last()?.end() - 1);
         let (term, commit, snapshot, pieces) = (log.term, log.commit, log.snapshot, log.runs.len());

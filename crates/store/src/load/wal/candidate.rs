@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::auth::{Auth, Author};
-use super::entry::Entry;
+use super::entry::RaftEntry;
 use super::request::{Request, Target, operations};
 use super::server_state::{AlarmCheck, ServerState, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;
@@ -63,7 +63,7 @@ pub(super) enum Guard {
 
 /// Picks the candidates among a run's entries and their requests, of which `None` stands for one that cannot be read. `after` is what is
 /// known of the time after the last of them, apart from keys.
-pub(super) fn candidates<'a>(entries: &[(&Entry, Option<&'a Request>)], after: &ServerState) -> Vec<Candidate<'a>> {
+pub(super) fn candidates<'a>(entries: &[(&RaftEntry, Option<&'a Request>)], after: &ServerState) -> Vec<Candidate<'a>> {
     let mut leases = Leases::of(entries, after);
     let known = KnownAt::of(entries, after);
     let mut found = Vec::new();
@@ -144,7 +144,7 @@ pub(super) fn simple(txn: &TxnRequest) -> Option<&Operation> {
 }
 
 fn guard(txn: &TxnRequest, key: &[u8]) -> Guard {
-    const EQUAL: i32 = CompareResult::Equal as i32;
+    const EQUAL_RESULT: i32 = CompareResult::Equal as i32;
     // A read at a revision of its own may be refused, and the transaction with it.
     if txn
         .success
@@ -156,7 +156,7 @@ fn guard(txn: &TxnRequest, key: &[u8]) -> Guard {
     }
     match &txn.compare[..] {
         [] => Guard::Always,
-        [compare] if compare.result == EQUAL && compare.range_end.is_empty() && compare.key == key => match Target::of(compare) {
+        [compare] if compare.result == EQUAL_RESULT && compare.range_end.is_empty() && compare.key == key => match Target::of(compare) {
             Target::Mod(revision) => Guard::Mod(revision),
             // Another way to say that the key does not exist.
             Target::Version(0) | Target::Create(0) => Guard::Mod(0),
@@ -192,7 +192,7 @@ struct KnownAt<'s> {
 }
 
 impl<'s> KnownAt<'s> {
-    fn of(entries: &[(&Entry, Option<&Request>)], after: &'s ServerState) -> Self {
+    fn of(entries: &[(&RaftEntry, Option<&Request>)], after: &'s ServerState) -> Self {
         let from = |changes: &dyn Fn(&Request) -> bool| {
             entries.iter().rposition(|(_, request)| request.is_none_or(changes)).map_or(0, |last| last + 1)
         };
@@ -201,7 +201,7 @@ impl<'s> KnownAt<'s> {
         Self { after, alarms, auth }
     }
 
-    fn accepts(&self, place: usize, entry: &Entry, request: &Request, leases: &Leases) -> Accepts {
+    fn accepts(&self, place: usize, entry: &RaftEntry, request: &Request, leases: &Leases) -> Accepts {
         let answers = [self.alarms_accept(place, request), self.auth_accepts(place, entry, request), leases.accept(request)];
         match answers {
             answers if answers.contains(&Accepts::No) => Accepts::No,
@@ -220,7 +220,7 @@ impl<'s> KnownAt<'s> {
         if place < self.alarms { Accepts::Perhaps } else { self.after.alarms_refuse(asked).into() }
     }
 
-    fn auth_accepts(&self, place: usize, entry: &Entry, request: &Request) -> Accepts {
+    fn auth_accepts(&self, place: usize, entry: &RaftEntry, request: &Request) -> Accepts {
         if place < self.auth {
             return Accepts::Perhaps;
         }
@@ -265,7 +265,7 @@ struct Leases {
 }
 
 impl Leases {
-    fn of(entries: &[(&Entry, Option<&Request>)], after: &ServerState) -> Self {
+    fn of(entries: &[(&RaftEntry, Option<&Request>)], after: &ServerState) -> Self {
         let granted =
             entries.iter().filter_map(|(_, request)| if let Some(Request::LeaseGrant(lease)) = request { Some(lease.id) } else { None });
         let granted: HashSet<i64> = granted.collect();

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 /// A raft entry.
 #[derive(Clone)]
-pub(crate) struct Entry {
+pub(crate) struct RaftEntry {
     /// Which of the log's files holds it.
     pub file: usize,
     /// What the data are: an [`EntryType`](crate::proto::raftpb::EntryType).

@@ -3,11 +3,11 @@
 use super::candidate::{Candidate, Guard, Write};
 
 /// More revisions that a key's version cannot have are not remembered.
-const MOST: usize = 16;
+const MAX_REVISIONS_EXCLUDED: usize = 16;
 
 /// What may be a key's newest version: deleted or never made, or made by one of a span of revisions.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Held {
+pub(super) struct NewestVersion {
     /// Whether the key may not exist.
     absent: bool,
     /// If it exists, the first revision that may have made its version, and the last.
@@ -19,7 +19,7 @@ pub(super) struct Held {
     leases: Option<Vec<i64>>,
 }
 
-impl Held {
+impl NewestVersion {
     /// A key of which nothing is known but the newest revision.
     pub(super) fn anything(newest: i64) -> Self {
         Self { absent: true, low: 1, high: newest, not: Vec::new(), leases: None }
@@ -81,7 +81,7 @@ impl Held {
         match candidate.guard {
             _ if !candidate.is_accepted => {}
             Guard::Mod(0) if matches!(candidate.write, Write::Put(..)) => held.absent = false,
-            Guard::Mod(compared) if compared > 0 && held.not.len() < MOST => held.not.push(compared),
+            Guard::Mod(compared) if compared > 0 && held.not.len() < MAX_REVISIONS_EXCLUDED => held.not.push(compared),
             Guard::Always if matches!(candidate.write, Write::Delete(_)) => return Self::absent(),
             Guard::Mod(_) | Guard::Always | Guard::Other => {}
         }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn of_two_creates_the_second_one_fails() {
-        let held = Held::anything(100);
+        let held = NewestVersion::anything(100);
         assert_eq!(held.decides(&put(Guard::Mod(0))), None);
         let after = held.after(&put(Guard::Mod(0)), None, (2, 101));
         assert_eq!(after.decides(&put(Guard::Mod(0))), Some(false));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_revision_is_replaced_once() {
-        let after = Held::anything(100).after(&put(Guard::Mod(90)), None, (2, 101));
+        let after = NewestVersion::anything(100).after(&put(Guard::Mod(90)), None, (2, 101));
         assert_eq!(after.decides(&put(Guard::Mod(90))), Some(false));
         assert_eq!(after.decides(&put(Guard::Mod(95))), None);
         let known = after.after(&put(Guard::Always), Some(true), (101, 101));
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_may_have_been_refused_says_nothing() {
         let doubtful = Candidate { is_accepted: false, ..put(Guard::Mod(0)) };
-        let after = Held::anything(100).after(&doubtful, None, (2, 101));
+        let after = NewestVersion::anything(100).after(&doubtful, None, (2, 101));
         assert_eq!(after.decides(&put(Guard::Mod(0))), None);
     }
 }

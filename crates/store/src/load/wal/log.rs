@@ -8,8 +8,8 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::administration::MembershipRequest;
-use super::entry::Entry;
-use super::record::{CRC, ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
+use super::entry::RaftEntry;
+use super::record::{CRC_RECORD, ENTRY_RECORD, METADATA_RECORD, Next, Records, SNAPSHOT_RECORD, STATE_RECORD};
 use super::request::Request;
 use crate::Result;
 use crate::load::image;
@@ -20,11 +20,11 @@ use crate::proto::walpb::{Record, Snapshot};
 
 /// What a member's log holds.
 #[derive(Default)]
-pub(crate) struct Log {
+pub(crate) struct RaftLog {
     /// The files' bytes, in order.
     pub files: Vec<Bytes>,
     /// Entries without holes; more than one run where the log is damaged or a snapshot from the leader came between.
-    pub runs: Vec<Run>,
+    pub runs: Vec<EntryRun>,
     /// The last index known to be committed.
     pub commit: u64,
     /// Raft's term.
@@ -43,14 +43,14 @@ pub(crate) struct Log {
 
 /// Entries with consecutive indexes.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct EntryRun {
     /// The index of the first.
     pub first: u64,
     /// In order of their indexes.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RaftEntry>,
 }
 
-impl Log {
+impl RaftLog {
     /// Reads the files of a `wal` directory.
     ///
     /// # Errors
@@ -58,8 +58,8 @@ impl Log {
     /// A file or the directory cannot be read.
     pub(crate) fn read(directory: &Path, reading: &Reading<'_>) -> Result<Self> {
         /// etcd removes the oldest files while it runs.
-        const ATTEMPTS: usize = 5;
-        for _ in 1..ATTEMPTS {
+        const MAX_READ_ATTEMPTS: usize = 5;
+        for _ in 1..MAX_READ_ATTEMPTS {
             match Self::read_once(directory, reading) {
                 Err(crate::Error::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
                 read => return read,
@@ -97,8 +97,8 @@ impl Log {
     /// Reads one file of a log, whatever it is called.
     pub(crate) fn of_file(bytes: Bytes) -> Self {
         /// A name as etcd gives it.
-        const NAME: &str = "0000000000000000-0000000000000000.wal";
-        Self::of_files(vec![(NAME.to_owned(), bytes)])
+        const FIRST_LOG_NAME: &str = "0000000000000000-0000000000000000.wal";
+        Self::of_files(vec![(FIRST_LOG_NAME.to_owned(), bytes)])
     }
 
     /// Counts the members that vote, by the changes that a log from the cluster's beginning holds. One that is removed by an entry of which it is not known
@@ -143,7 +143,7 @@ impl Log {
         for (index, (sequence, name, bytes)) in files.iter().enumerate() {
             if before.is_some_and(|before| before + 1 != *sequence) {
                 log.problems.push(format!("wal/{name}: the file before it is missing"));
-                log.runs.push(Run::default());
+                log.runs.push(EntryRun::default());
                 crc = 0;
             }
             before = Some(*sequence);
@@ -178,7 +178,7 @@ impl Log {
                 }
                 Next::Damaged { at, goes_on } => {
                     self.problems.push(format!("wal/{name} is damaged at byte {at}; changes of the record there are missing"));
-                    self.runs.push(Run::default());
+                    self.runs.push(EntryRun::default());
                     if !goes_on {
                         return 0;
                     }
@@ -188,8 +188,8 @@ impl Log {
                     if self.record(record, file).is_none() {
                         self.problems.push(format!("wal/{name} holds a record that cannot be read"));
                         // Other records say nothing of the entries around them.
-                        if kind == ENTRY {
-                            self.runs.push(Run::default());
+                        if kind == ENTRY_RECORD {
+                            self.runs.push(EntryRun::default());
                         }
                     }
                 }
@@ -200,10 +200,10 @@ impl Log {
     /// Reads the data of a record; `None` if they are not what its type says.
     fn record(&mut self, record: Record, file: usize) -> Option<()> {
         match record.r#type {
-            METADATA => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
-            ENTRY => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
-            STATE => HardState { commit: self.commit, term: self.term, .. } = HardState::decode(record.data).ok()?,
-            SNAPSHOT => {
+            METADATA_RECORD => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
+            ENTRY_RECORD => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
+            STATE_RECORD => HardState { commit: self.commit, term: self.term, .. } = HardState::decode(record.data).ok()?,
+            SNAPSHOT_RECORD => {
                 let index = Snapshot::decode(record.data).ok()?.index;
                 self.snapshot = self.snapshot.max(index);
                 self.first_snapshot = self.first_snapshot.or(Some(index)).filter(|&first| first > 0);
@@ -220,11 +220,11 @@ impl Log {
         if index == 0 || index > u64::MAX / 2 {
             return None;
         }
-        let entry = Entry { file, kind: entry.r#type, data: entry.data };
+        let entry = RaftEntry { file, kind: entry.r#type, data: entry.data };
         let run = match self.runs.last_mut() {
             Some(run) if run.entries.is_empty() || (run.first..=run.end()).contains(&index) => run,
             _ => {
-                self.runs.push(Run::default());
+                self.runs.push(EntryRun::default());
                 self.runs.last_mut()?
             }
         };
@@ -237,7 +237,7 @@ impl Log {
     }
 }
 
-impl Run {
+impl EntryRun {
     /// The index after the last.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
@@ -249,7 +249,7 @@ pub(crate) fn looks_like_log(beginning: &[u8]) -> bool {
     let beginning = Bytes::copy_from_slice(&beginning[..beginning.len().min(4096)]);
     let mut records = Records::new(&beginning, 0, false);
     let mut is_next = |kind: i64| matches!(records.next(), Next::Record(record) if record.r#type == kind);
-    is_next(CRC) && is_next(METADATA)
+    is_next(CRC_RECORD) && is_next(METADATA_RECORD)
 }
 
 /// Whether a log's files are called so.

@@ -20,7 +20,7 @@ mod tests;
 
 pub(super) use auth::Auth;
 pub(super) use calls::KeptLog;
-pub(super) use log::{Log, Run, is_name, looks_like_log};
+pub(super) use log::{EntryRun, RaftLog, is_name, looks_like_log};
 pub(super) use recover::{KnownPut, LogBounds, Logged, Recovered, UndecidedChange, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};
 pub(super) use request::Request;

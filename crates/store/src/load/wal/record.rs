@@ -8,14 +8,14 @@ use prost::Message;
 use crate::proto::walpb::Record;
 
 // The types of records (etcd v3.6, server/storage/wal/wal.go).
-pub(super) const METADATA: i64 = 1;
-pub(super) const ENTRY: i64 = 2;
-pub(super) const STATE: i64 = 3;
-pub(super) const CRC: i64 = 4;
-pub(super) const SNAPSHOT: i64 = 5;
+pub(super) const METADATA_RECORD: i64 = 1;
+pub(super) const ENTRY_RECORD: i64 = 2;
+pub(super) const STATE_RECORD: i64 = 3;
+pub(super) const CRC_RECORD: i64 = 4;
+pub(super) const SNAPSHOT_RECORD: i64 = 5;
 
 /// A torn write leaves a sector of zeros behind.
-const SECTOR: usize = 512;
+const SECTOR_BYTES: usize = 512;
 
 /// What comes next in a file.
 pub(super) enum Next {
@@ -92,20 +92,20 @@ impl<'a> Records<'a> {
         let record = read(self.file, place)?;
         let before = std::mem::replace(&mut self.crc, record.crc);
         // The record at the beginning of a file repeats the CRC that the file before it ended with.
-        let fits = if record.r#type == CRC { before == record.crc || before == 0 } else { goes_on_from(before, &record) };
+        let fits = if record.r#type == CRC_RECORD { before == record.crc || before == 0 } else { goes_on_from(before, &record) };
         fits.then_some(record)
     }
 
     /// Looks for records after a place where there should be none: if two follow each other, and the second one's CRC goes on from the
-    /// first one's, what lies before them was damaged. Reading goes on with the second, as nothing vouches for the first.
+    /// first one's, what lies before them was damaged. Reading continues with the second, as nothing vouches for the first.
     fn resume(&mut self, at: usize) -> Option<Next> {
-        const ZEROS: [u8; SECTOR] = [0; SECTOR];
+        const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
         // Frames and their padding fill multiples of 8 bytes.
         let mut from = (at / 8 + 1) * 8;
         while from + 8 <= self.file.len() {
-            let sector = &self.file[from..self.file.len().min(from + SECTOR)];
-            if from.is_multiple_of(SECTOR) && *sector == ZEROS[..sector.len()] {
-                from += SECTOR;
+            let sector = &self.file[from..self.file.len().min(from + SECTOR_BYTES)];
+            if from.is_multiple_of(SECTOR_BYTES) && *sector == ZERO_SECTOR[..sector.len()] {
+                from += SECTOR_BYTES;
                 continue;
             }
             if let Some((second, crc)) = self.pair_at(from) {
@@ -123,14 +123,14 @@ impl<'a> Records<'a> {
         let first = read(self.file, place)?;
         let (place, _) = frame_at(self.file, second)?;
         let record = read(self.file, place)?;
-        let is_known = |record: &Record| (METADATA..=SNAPSHOT).contains(&record.r#type);
+        let is_known = |record: &Record| (METADATA_RECORD..=SNAPSHOT_RECORD).contains(&record.r#type);
         (is_known(&first) && is_known(&record) && goes_on_from(first.crc, &record)).then_some((second, first.crc))
     }
 }
 
 /// Whether the CRC of `record`, which is not a CRC record, goes on from `crc`.
 fn goes_on_from(crc: u32, record: &Record) -> bool {
-    record.r#type != CRC && crc32c::crc32c_append(crc, &record.data) == record.crc
+    record.r#type != CRC_RECORD && crc32c::crc32c_append(crc, &record.data) == record.crc
 }
 
 /// The record framed at `at`, if it lies in the file, and where the next one is.
@@ -151,7 +151,7 @@ fn read(file: &Bytes, place: Range<usize>) -> Option<Record> {
 fn has_empty_sector(file: &[u8], place: Range<usize>) -> bool {
     let mut at = place.start;
     while at < place.end {
-        let end = ((at / SECTOR + 1) * SECTOR).min(place.end);
+        let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(place.end);
         if file[at..end].iter().all(|&byte| byte == 0) {
             return true;
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::align::{Evidence, Fixed};
 use super::candidate::{Candidate, Guard, Write, candidates, simple};
-use super::entry::Entry;
+use super::entry::RaftEntry;
 use super::replay::{KeyState, LogChange};
 use super::request::Request;
 use super::server_state::ServerState;
@@ -21,7 +21,7 @@ pub(crate) struct Logged<'a> {
     /// The file.
     pub file: &'a [u8],
     /// The entry.
-    pub entry: &'a Entry,
+    pub entry: &'a RaftEntry,
     /// The request; `None` where it cannot be read.
     pub request: Option<Request>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct UndecidedChange {
 
 /// Finds the changes of `log`.
 pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBounds<'_>) -> Recovered {
-    let entries: Vec<(&Entry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
+    let entries: Vec<(&RaftEntry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
     let candidates = candidates(&entries, frame.after);
     let puts: Vec<Option<&[u8]>> = candidates.iter().map(|candidate| put_value(candidate, log)).collect();
     let fixed = fixed_points(&candidates, &puts, known, frame);

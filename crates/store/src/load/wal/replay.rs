@@ -8,7 +8,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use super::auth::Author;
-use super::entry::Entry;
+use super::entry::RaftEntry;
 use super::request::{Request, Target};
 use super::server_state::{AlarmCheck, ServerState, Undecided};
 use crate::EventKind;
@@ -109,7 +109,7 @@ impl<'a> Store<'a> {
     /// # Errors
     ///
     /// Whether etcd refused it cannot be told.
-    pub(crate) fn apply(&mut self, image: u16, entry: &Entry, request: &Request) -> Result<Vec<LogChange>, Undecided> {
+    pub(crate) fn apply(&mut self, image: u16, entry: &RaftEntry, request: &Request) -> Result<Vec<LogChange>, Undecided> {
         let file = File { bytes: (self.images)(image), image };
         let main = self.revision + 1;
         let applied = self.request(file, entry, request, main);
@@ -123,7 +123,7 @@ impl<'a> Store<'a> {
         Ok(changes)
     }
 
-    fn request(&mut self, file: File<'_>, entry: &Entry, request: &Request, main: i64) -> Result<(), NotApplied> {
+    fn request(&mut self, file: File<'_>, entry: &RaftEntry, request: &Request, main: i64) -> Result<(), NotApplied> {
         let author =
             || if self.around.auth.as_ref().is_some_and(|auth| !auth.is_enabled) { Author::default() } else { Author::of_entry(entry) };
         match request {
@@ -286,7 +286,7 @@ impl<'a> Store<'a> {
     }
 
     fn fits(&self, compare: &Compare, version: &KeyState) -> Result<bool, Undecided> {
-        const TAKEN_AWAY: Undecided = Undecided("it compares a value that the running etcd has written over since");
+        const TAKEN_AWAY: Undecided = Undecided("it compares a value that the running etcd has since overwritten");
         let ordering = match Target::of(compare) {
             Target::Version(wanted) => version.version.cmp(&wanted),
             Target::Create(wanted) => version.create_revision.cmp(&wanted),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
-use super::entry::Entry;
+use super::entry::RaftEntry;
 use crate::KeyRange;
 use crate::proto::etcdserverpb::compare::CompareTarget;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
@@ -32,7 +32,7 @@ pub(crate) enum Request {
 
 impl Request {
     /// Reads an entry's request; `None` if its data are not a request, or one that compares what ketcd does not know.
-    pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
+    pub(crate) fn of_entry(entry: &RaftEntry) -> Option<Self> {
         match EntryType::try_from(entry.kind) {
             Ok(EntryType::EntryNormal) => Self::read(&entry.data),
             // One that cannot be read makes no revision either.
@@ -114,10 +114,10 @@ fn is_of_old_api(data: &Bytes) -> bool {
 /// Whether the data are a write of a key of the old API (etcd v3.5.21, `server/etcdserver/server.go`, `StoreKeysPrefix`); what members publish of
 /// themselves lies elsewhere.
 pub(super) fn writes_old_keys(data: &Bytes) -> bool {
-    const KEYS: &str = "/1/";
+    const OLD_KEYS_PREFIX: &str = "/1/";
     let is_write = |method: &str| matches!(method, "PUT" | "POST" | "DELETE");
     is_of_old_api(data)
-        && pb::Request::decode(data.clone()).is_ok_and(|request| is_write(&request.method) && request.path.starts_with(KEYS))
+        && pb::Request::decode(data.clone()).is_ok_and(|request| is_write(&request.method) && request.path.starts_with(OLD_KEYS_PREFIX))
 }
 
 /// Whether all compares of a transaction, and of those within it, are of known targets.

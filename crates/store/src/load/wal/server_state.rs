@@ -116,7 +116,7 @@ impl ServerState {
         }
         let permits = permits(auth).ok_or(Undecided("releases of etcd disagree about the permissions that it needs"))?;
         if !permits && self.may_skip_auth {
-            return Err(Undecided("its author has no permission, which etcd up to 3.5 does not ask for while an alarm is raised"));
+            return Err(Undecided("its author has no permission, which etcd up to 3.5 does not check while an alarm is raised"));
         }
         Ok(!permits)
     }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
-use super::entry::Entry;
-use super::log::{Log, Run};
+use super::entry::RaftEntry;
+use super::log::{EntryRun, RaftLog};
 use super::record::{Next, Records};
 use super::request::{Request, operations};
 use crate::proto::authpb::Permission;
@@ -145,7 +145,7 @@ fn a_request_of_the_old_api_touches_no_key() {
 fn request(kind: EntryType, hex: &str) -> Option<Request> {
     let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     let data = (0..hex.len()).step_by(2).map(digits).collect();
-    Request::of_entry(&Entry { file: 0, kind: kind.into(), data })
+    Request::of_entry(&RaftEntry { file: 0, kind: kind.into(), data })
 }
 
 /// Entries that etcd 3.4.23 wrote when users, roles and authentication were changed with its own API.
@@ -217,9 +217,9 @@ fn a_removal_counts_once_it_is_committed() {
     let added = |member: u8| vec![0x08, 1, 0x10, 0, 0x18, member];
     let removed = |member: u8| vec![0x08, 2, 0x10, 1, 0x18, member];
     let entries =
-        [added(7), added(8), removed(8)].map(|data| Entry { file: 0, kind: EntryType::EntryConfChange as i32, data: data.into() });
-    let mut log = Log::default();
-    log.runs.push(Run { first: 1, entries: entries.to_vec() });
+        [added(7), added(8), removed(8)].map(|data| RaftEntry { file: 0, kind: EntryType::EntryConfChange as i32, data: data.into() });
+    let mut log = RaftLog::default();
+    log.runs.push(EntryRun { first: 1, entries: entries.to_vec() });
     for (commit, voters) in [(2, 2), (3, 1)] {
         log.commit = commit;
         assert_eq!(log.voters(), Some(voters), "{commit} are committed");

@@ -28,7 +28,7 @@ pub(super) use place::of_path;
 /// When a file is full, and what is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecorderOptions {
-    /// A file is complete when it has so many bytes,
+    /// A file is complete when it has this many bytes,
     pub file_bytes: u64,
     /// or is so old.
     pub file_age: Duration,
@@ -79,7 +79,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording in a directory, which is made if it is not there, or goes on with the one that is in it.
+    /// Begins a recording in a directory, which is made if it is not there, or continues with the one that is in it.
     ///
     /// # Errors
     ///

@@ -41,8 +41,10 @@ pub(super) fn difference(recorded: &RecordingScope, wanted: &RecordingScope) -> 
             let clusters = format!("the cluster whose kube-system has the UID {one}, and this is {other}");
             return Some(format!("is a recording of {clusters}; name another directory"));
         }
-        (Some(_), None) => return Some("was recorded through an API server; record it so again, or name another directory".to_owned()),
-        (None, Some(_)) => return Some("was recorded from etcd; record it so again, or name another directory".to_owned()),
+        (Some(_), None) => {
+            return Some("was recorded through an API server; record it that way again, or name another directory".to_owned());
+        }
+        (None, Some(_)) => return Some("was recorded from etcd; record it that way again, or name another directory".to_owned()),
         _ => {}
     }
     let (recorded, wanted) = (without(recorded), without(wanted));

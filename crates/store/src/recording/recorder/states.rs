@@ -11,7 +11,7 @@ use crate::recording::intake::Cut;
 use crate::recording::segment::SegmentWriter;
 use crate::{Event, EventKind, KeyValue, Origin, Result, Revision, Sources};
 
-/// Keys of a state are written when they have so many bytes.
+/// Keys of a state are written when they have this many bytes.
 const MOST_PENDING: usize = 1 << 20;
 /// A new state is due when the last is so old,
 const STATE_AGE: Duration = Duration::from_secs(24 * 3600);

@@ -12,25 +12,25 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
 
-use ketcd_testing::mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, damage_database, damage_log};
+use ketcd_testing::mutants::{DAMAGE_KINDS, Kind, LOG_KINDS, LogKind, PAGE_BYTES, damage_database, damage_log};
 use ketcd_testing::random::Random;
 
 use super::{decompressed, wait};
 
 /// Damaged copies of each original by day.
-const MUTANTS: usize = 330;
+const DAY_MUTANTS: usize = 330;
 
 /// Damaged copies of each original at night. They begin with those of the day.
-const MANY: usize = 1000;
+const NIGHT_MUTANTS: usize = 1000;
 
 fn open(bytes: Vec<u8>) -> Result<Box<dyn Source>, String> {
     load::open_bytes("damaged", Bytes::from(bytes), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
 }
 
-const LOG: &str = "0000000000000000-0000000000000000.wal";
+const FIRST_LOG_NAME: &str = "0000000000000000-0000000000000000.wal";
 
 fn open_member(db: Vec<u8>, log: Vec<u8>) -> Result<Box<dyn Source>, String> {
-    load::open_member("damaged", db.into(), vec![(LOG.to_owned(), log.into())]).map_err(|error| error.to_string())
+    load::open_member("damaged", db.into(), vec![(FIRST_LOG_NAME.to_owned(), log.into())]).map_err(|error| error.to_string())
 }
 
 /// Everything that a source shows: every change, and the keys alive at its newest revision.
@@ -159,10 +159,10 @@ fn tally<K: Ord + Send>(count: usize, work: impl Fn(usize) -> K + Sync) -> BTree
 /// Damages copies of a snapshot, with its checksum and without it.
 fn check_snapshot(name: &str, seed: u64, mutants: usize) {
     let whole = decompressed(name);
-    let without = whole.len() / PAGE * PAGE;
+    let without = whole.len() / PAGE_BYTES * PAGE_BYTES;
     let truth = Truth::of(open(whole.clone()).unwrap());
     let met = tally(mutants, |number| {
-        let kind = KINDS[number % KINDS.len()];
+        let kind = DAMAGE_KINDS[number % DAMAGE_KINDS.len()];
         let mut damaged = whole.clone();
         damage_database(&mut damaged, kind, &mut Random(seed + number as u64));
         if damaged == whole {
@@ -191,8 +191,8 @@ fn check_snapshot(name: &str, seed: u64, mutants: usize) {
 
 /// Every kind of damage was reported at least sometimes.
 fn assert_reported(met: &BTreeMap<(Kind, Met), usize>, mutants: usize) {
-    let sometimes = if mutants < MANY { 0 } else { 5 };
-    for kind in KINDS {
+    let sometimes = if mutants < NIGHT_MUTANTS { 0 } else { 5 };
+    for kind in DAMAGE_KINDS {
         let of = |what: Met| met.get(&(kind, what)).copied().unwrap_or_default();
         assert!(of(Met::Reported) + of(Met::Refused) > sometimes, "{kind:?}: {met:?}");
     }
@@ -202,18 +202,18 @@ fn assert_reported(met: &BTreeMap<(Kind, Met), usize>, mutants: usize) {
 
 #[test]
 fn a_damaged_snapshot_is_reported_or_true() {
-    check_snapshot("k120-story/snapshot.db.zst", 1, MUTANTS);
+    check_snapshot("k120-story/snapshot.db.zst", 1, DAY_MUTANTS);
 }
 
 #[test]
 fn a_damaged_encrypted_snapshot_is_reported_or_true() {
-    check_snapshot("k136-encrypted/snapshot.db.zst", 2, MUTANTS);
+    check_snapshot("k136-encrypted/snapshot.db.zst", 2, DAY_MUTANTS);
 }
 
 #[test]
 fn a_thousand_damaged_snapshots_are_reported_or_true_nightly() {
-    check_snapshot("k120-story/snapshot.db.zst", 1, MANY);
-    check_snapshot("k136-encrypted/snapshot.db.zst", 2, MANY);
+    check_snapshot("k120-story/snapshot.db.zst", 1, NIGHT_MUTANTS);
+    check_snapshot("k136-encrypted/snapshot.db.zst", 2, NIGHT_MUTANTS);
 }
 
 /// The files of a recorded member: its database, and its log as far as it was written.
@@ -227,24 +227,24 @@ fn member(name: &str) -> (Vec<u8>, Vec<u8>) {
         let bytes = &tar[at + 512..at + 512 + size];
         match text(&header[..100]) {
             name if name.ends_with("snap/db") => db = bytes.to_vec(),
-            name if name.ends_with(LOG) => log = bytes.to_vec(),
+            name if name.ends_with(FIRST_LOG_NAME) => log = bytes.to_vec(),
             _ => {}
         }
         at += 512 + size.next_multiple_of(512);
     }
     let written = log.iter().rposition(|&byte| byte != 0).unwrap() + 1;
-    log.truncate(written.next_multiple_of(PAGE) + PAGE);
+    log.truncate(written.next_multiple_of(PAGE_BYTES) + PAGE_BYTES);
     (db, log)
 }
 
 #[test]
 fn a_damaged_data_dir_is_reported_or_true() {
-    check_data_dir(MUTANTS);
+    check_data_dir(DAY_MUTANTS);
 }
 
 #[test]
 fn a_thousand_damaged_data_dirs_are_reported_or_true_nightly() {
-    check_data_dir(MANY);
+    check_data_dir(NIGHT_MUTANTS);
 }
 
 /// Damages the database or the log of copies of a data dir.
@@ -257,7 +257,7 @@ fn check_data_dir(mutants: usize) {
         let (mut damaged, mut damaged_log) = (db.clone(), log.clone());
         let mut what = String::new();
         if number % 2 == 0 {
-            let kind = KINDS[number / 2 % KINDS.len()];
+            let kind = DAMAGE_KINDS[number / 2 % DAMAGE_KINDS.len()];
             damage_database(&mut damaged, kind, random);
             what += &format!("{kind:?}");
         } else {

@@ -4,20 +4,20 @@ use ketcd_store::{Event, Revision};
 
 use super::{Met, Shown, Truth, open, shown};
 use crate::decompressed;
-use ketcd_testing::mutants::PAGE;
+use ketcd_testing::mutants::PAGE_BYTES;
 
 /// The last revision of the small database whose pointers are changed.
-const NEWEST: i64 = 260;
+const NEWEST_REVISION: i64 = 260;
 
 /// The revision up to which it is compacted.
-const COMPACTED: i64 = 60;
+const COMPACTED_REVISION: i64 = 60;
 
 /// A database of some hundred changes, with a tree of more than one level and pages that no tree reaches, and what its copies are compared with.
 fn original() -> (Vec<u8>, Truth) {
     let history: Vec<Event> = shown(&*open(decompressed("k120-story/snapshot.db.zst")).unwrap()).events;
-    let small = ketcd_testing::database!(&history, NEWEST, Some(COMPACTED), true);
+    let small = ketcd_testing::database!(&history, NEWEST_REVISION, Some(COMPACTED_REVISION), true);
     let truth = Truth::of(open(small.clone()).unwrap());
-    assert_eq!(truth.shown.newest, Revision(NEWEST));
+    assert_eq!(truth.shown.newest, Revision(NEWEST_REVISION));
     (small, truth)
 }
 
@@ -31,7 +31,7 @@ fn set(db: &mut [u8], at: usize, number: u64) {
 
 /// Makes both meta pages name a page as the list of free pages, as a database has it that was written with such a list.
 fn set_freelist(db: &mut [u8], page: u64) {
-    for meta in [16, PAGE + 16] {
+    for meta in [16, PAGE_BYTES + 16] {
         set(db, meta + 32, page);
         let sum = db[meta..meta + 56]
             .iter()
@@ -42,14 +42,14 @@ fn set_freelist(db: &mut [u8], page: u64) {
 
 /// Every page of a file and some that it does not have.
 fn pages(db: &[u8]) -> impl Iterator<Item = u64> {
-    (0..(db.len() / PAGE) as u64 + 2).chain([1_000_000_000, u64::MAX - 1])
+    (0..(db.len() / PAGE_BYTES) as u64 + 2).chain([1_000_000_000, u64::MAX - 1])
 }
 
 /// The places of the pointers below the page: those of its branches, or in the root those of buckets.
 fn pointers(db: &[u8]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for page in 2..db.len() / PAGE {
-        let at = page * PAGE;
+    for page in 2..db.len() / PAGE_BYTES {
+        let at = page * PAGE_BYTES;
         let (id, flags, count) =
             (word(db, at), u16::from_le_bytes([db[at + 8], db[at + 9]]), u16::from_le_bytes([db[at + 10], db[at + 11]]));
         for element in (0..usize::from(count)).map(|index| at + 16 + 16 * index).filter(|_| id == page as u64) {
@@ -71,7 +71,7 @@ fn pointers(db: &[u8]) -> Vec<(usize, String)> {
 /// Every change of the original that the bucket `key` holds is shown, and none that was never made.
 fn assert_all_shown(truth: &Truth, copy: &Shown, what: &str) {
     let of = |shown: &Shown| -> Vec<_> {
-        let changes = shown.events.iter().filter(|event| event.revision.0 > COMPACTED);
+        let changes = shown.events.iter().filter(|event| event.revision.0 > COMPACTED_REVISION);
         changes
             .map(|event| (event.revision, event.sub_revision, event.kind, event.key_value.key.clone(), event.key_value.value.clone()))
             .collect()
@@ -79,7 +79,7 @@ fn assert_all_shown(truth: &Truth, copy: &Shown, what: &str) {
     assert!(of(copy) == of(&truth.shown), "{what}: {} changes of {}", copy.events.len(), truth.shown.events.len());
     assert_eq!(copy.newest, truth.shown.newest, "{what}");
     // What was written before the last compaction and lost with its page is no longer known to have survived it.
-    let alive = |shown: &Shown| shown.alive.iter().filter(|kv| kv.mod_revision.0 > COMPACTED).cloned().collect::<Vec<_>>();
+    let alive = |shown: &Shown| shown.alive.iter().filter(|kv| kv.mod_revision.0 > COMPACTED_REVISION).cloned().collect::<Vec<_>>();
     assert!(alive(copy) == alive(&truth.shown), "{what}: other keys are alive");
 }
 

@@ -4,9 +4,9 @@ use ketcd_store::load;
 
 use super::{Met, Truth, member, open, open_member, shown};
 use crate::decompressed;
-use ketcd_testing::mutants::PAGE;
+use ketcd_testing::mutants::PAGE_BYTES;
 
-const CAPTURE: &str = "k120-story/snapshot.db.zst";
+const STORY_CAPTURE: &str = "k120-story/snapshot.db.zst";
 
 fn word(db: &[u8], at: usize, length: usize) -> u64 {
     db[at..at + length].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -15,8 +15,8 @@ fn word(db: &[u8], at: usize, length: usize) -> u64 {
 /// The leaf that holds a revision's first change, the change's place among its elements, and how many there are.
 fn leaf_of(db: &[u8], revision: u64) -> (usize, usize, usize) {
     let key = [&revision.to_be_bytes()[..], b"_", &[0; 8]].concat();
-    for page in 2..db.len() / PAGE {
-        let at = page * PAGE;
+    for page in 2..db.len() / PAGE_BYTES {
+        let at = page * PAGE_BYTES;
         if word(db, at, 8) != page as u64 || word(db, at + 8, 2) != 2 {
             continue;
         }
@@ -34,9 +34,9 @@ fn leaf_of(db: &[u8], revision: u64) -> (usize, usize, usize) {
 
 /// The database without its checksum, and what its copies are held against.
 fn original() -> (Vec<u8>, Truth) {
-    let whole = decompressed(CAPTURE);
+    let whole = decompressed(STORY_CAPTURE);
     let truth = Truth::of(open(whole.clone()).unwrap());
-    let pages = whole.len() / PAGE * PAGE;
+    let pages = whole.len() / PAGE_BYTES * PAGE_BYTES;
     (whole[..pages].to_vec(), truth)
 }
 
@@ -55,7 +55,7 @@ fn a_lowered_count_of_elements_is_reported_and_costs_nothing() {
     let (mut db, truth) = original();
     let (page, _, count) = leaf_of(&db, 1787);
     assert!(count > 1);
-    db[page * PAGE + 10] -= 1;
+    db[page * PAGE_BYTES + 10] -= 1;
     let source = open(db).unwrap();
     let wanted = format!("damaged: page {page} is damaged: its header claims {} elements, it holds {count}", count - 1);
     assert_one_of(source.damage(), &wanted);
@@ -86,7 +86,7 @@ fn a_root_moved_to_a_leaf_is_reported() {
 fn missing_revisions_are_reported_unless_another_file_has_them() {
     let (mut db, truth) = original();
     let (page, ..) = leaf_of(&db, 900);
-    db[page * PAGE..][..PAGE].fill(0);
+    db[page * PAGE_BYTES..][..PAGE_BYTES].fill(0);
     let sentences = damage_of(db.clone());
     assert_one_of(
         &sentences,
@@ -98,7 +98,7 @@ fn missing_revisions_are_reported_unless_another_file_has_them() {
     );
     let mut files = [tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap()];
     std::io::Write::write_all(&mut files[0], &db).unwrap();
-    std::io::Write::write_all(&mut files[1], &decompressed(CAPTURE)).unwrap();
+    std::io::Write::write_all(&mut files[1], &decompressed(STORY_CAPTURE)).unwrap();
     let paths: Vec<String> = files.iter().map(|file| file.path().to_str().unwrap().to_owned()).collect();
     for paths in [paths.clone(), paths.iter().rev().cloned().collect()] {
         let both = load::open(&paths, &|_| None).unwrap();
@@ -111,7 +111,7 @@ fn missing_revisions_are_reported_unless_another_file_has_them() {
 /// The bytes of an entry's value: its key, and the message behind it.
 fn entry(db: &[u8], revision: u64) -> (usize, usize) {
     let (page, index, _) = leaf_of(db, revision);
-    let element = page * PAGE + 16 + 16 * index;
+    let element = page * PAGE_BYTES + 16 + 16 * index;
     let place = element + word(db, element + 4, 4) as usize;
     (place, place + word(db, element + 8, 4) as usize)
 }
@@ -171,7 +171,7 @@ fn the_log_is_shown_where_it_proves_the_database_wrong() {
     let source = open_member(db, log).unwrap();
     assert_eq!(source.damage().len(), 1);
     assert_one_of(source.damage(), "damaged: the database is damaged at revision 838: what it has of /registry/events/lab/urgent.");
-    assert_one_of(source.damage(), " is not what the log has, whose checksum holds; the log's is shown");
+    assert_one_of(source.damage(), " is not what the log has, whose checksum matches; the log's is shown");
     assert_eq!(truth.compare(&shown(&*source)).0, Met::Unharmed);
 }
 
@@ -182,10 +182,10 @@ fn what_the_log_has_is_no_loss() {
     let truth = Truth::of(open_member(db.clone(), log.clone()).unwrap());
     let (page, index, _) = leaf_of(&db, 1787);
     // Without the last entry, as if it had never been written.
-    assert_eq!(index + 1, usize::from(word(&db, page * PAGE + 10, 2) as u16));
-    let element = page * PAGE + 16 + 16 * index;
+    assert_eq!(index + 1, usize::from(word(&db, page * PAGE_BYTES + 10, 2) as u16));
+    let element = page * PAGE_BYTES + 16 + 16 * index;
     let (from, length) = (element + word(&db, element + 4, 4) as usize, word(&db, element + 8, 4) + word(&db, element + 12, 4));
-    let (table, data) = (page * PAGE + 16, db[page * PAGE + 16 + 16 * (index + 1)..from].to_vec());
+    let (table, data) = (page * PAGE_BYTES + 16, db[page * PAGE_BYTES + 16 + 16 * (index + 1)..from].to_vec());
     let end = from + length as usize;
     db[table + 16 * index..end].fill(0);
     db[table + 16 * index..][..data.len()].copy_from_slice(&data);
@@ -193,7 +193,7 @@ fn what_the_log_has_is_no_loss() {
         let place = word(&db, element, 4) as u32 - 16;
         db[element..element + 4].copy_from_slice(&place.to_le_bytes());
     }
-    db[page * PAGE + 10] -= 1;
+    db[page * PAGE_BYTES + 10] -= 1;
     let source = open_member(db, log).unwrap();
     assert_eq!(source.damage(), &[] as &[String]);
     assert_eq!(truth.compare(&shown(&*source)).0, Met::Unharmed);

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use ketcd_store::{Event, EventKind, Origin};
 
-use super::left::{PAGE, Place};
+use super::left::{PAGE_BYTES, Place};
 use super::{by_place, decompressed, events, open};
 use ketcd_testing::mutants::{Kind, damage_database};
 use ketcd_testing::random::Random;
 
 /// Zeroed pages, flipped bytes, truncations.
-const KINDS: [Kind; 5] = [Kind::Zeroed, Kind::Bytes, Kind::Truncated, Kind::Header, Kind::Element];
+const DAMAGE_KINDS: [Kind; 5] = [Kind::Zeroed, Kind::Bytes, Kind::Truncated, Kind::Header, Kind::Element];
 
 /// How a damaged copy was met.
 #[derive(Debug, Default)]
@@ -73,12 +73,12 @@ fn a_damaged_database_shows_what_is_true_or_marked() {
     let copies = std::env::var("KETCD_DAMAGES").ok().and_then(|copies| copies.parse().ok()).unwrap_or(300);
     let originals = ["k120-story/snapshot.db.zst", "k120-story/compacted.db.zst", "k136-story/compacted.db.zst"].map(|name| {
         let mut whole = decompressed(name);
-        whole.truncate(whole.len() / PAGE * PAGE);
+        whole.truncate(whole.len() / PAGE_BYTES * PAGE_BYTES);
         (by_place(events(&*open(whole.clone()).unwrap())), whole)
     });
     let mut met: BTreeMap<Kind, Met> = BTreeMap::new();
     for number in 0..copies {
-        let (kind, (truth, whole)) = (KINDS[number % KINDS.len()], &originals[number / KINDS.len() % originals.len()]);
+        let (kind, (truth, whole)) = (DAMAGE_KINDS[number % DAMAGE_KINDS.len()], &originals[number / DAMAGE_KINDS.len() % originals.len()]);
         let (mut damaged, random) = (whole.clone(), &mut Random(5_000_000 + number as u64));
         let times = if kind == Kind::Truncated { 1 } else { 1 + random.below(20) };
         (0..times).for_each(|_| damage_database(&mut damaged, kind, random));

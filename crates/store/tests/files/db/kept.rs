@@ -137,7 +137,7 @@ fn assert_not_used(file: &Path, cache: &Path, wanted: &[ketcd_store::Event], why
     let (source, events) = read(file, cache);
     assert!(events == wanted);
     let [note] = source.left_out() else { panic!("{why}: {:?}", source.left_out()) };
-    assert!(note.contains("no index is kept of it, and none is used: ") && note.ends_with(why), "{note}");
+    assert!(note.contains("ketcd neither caches nor uses an index of it: ") && note.ends_with(why), "{note}");
     assert_eq!(source.damage(), &[] as &[String]);
 }
 
@@ -158,12 +158,12 @@ fn an_index_counts_only_where_nobody_else_can_have_written_it() {
 
     for of_others in [0o620, 0o602, 0o666] {
         mode(&index, of_others);
-        assert_not_used(&file, cache, &events, &format!("other users may write {}", index.display()));
+        assert_not_used(&file, cache, &events, &format!("other users can write {}", index.display()));
     }
     mode(&index, 0o600);
     for of_others in [0o770, 0o777, 0o1777] {
         mode(cache, of_others);
-        assert_not_used(&file, cache, &events, &format!("other users may write {}", cache.display()));
+        assert_not_used(&file, cache, &events, &format!("other users can write {}", cache.display()));
     }
     mode(cache, 0o700);
     // Only root may give a file away.

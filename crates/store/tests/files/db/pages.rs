@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ketcd_store::{Event, Origin};
 
-use super::left::{self, PAGE, Place};
+use super::left::{self, PAGE_BYTES, Place};
 use super::{by_place, decompressed, events, member_db, open};
 use ketcd_testing::random::Random;
 
@@ -56,10 +56,10 @@ fn check(truth: &BTreeMap<Place, Event>, whole: &[u8], damaged: &[u8]) -> Count 
 
 /// Zeroes one page of twenty.
 fn zero_pages(db: &mut [u8], random: &mut Random) {
-    let pages = db.len() / PAGE;
+    let pages = db.len() / PAGE_BYTES;
     for _ in 0..pages / 20 {
         let page = 2 + random.below(pages - 2);
-        db[page * PAGE..][..PAGE].fill(0);
+        db[page * PAGE_BYTES..][..PAGE_BYTES].fill(0);
     }
 }
 
@@ -86,7 +86,7 @@ fn a_leafs_tail_is_read_without_its_header() {
         let truth = by_place(events(&*open(whole.clone()).unwrap()));
         let mut damaged = whole.clone();
         let leaves: Vec<usize> = left::leaves_of_several_pages(&whole).collect();
-        leaves.iter().for_each(|page| damaged[page * PAGE..][..PAGE].fill(0));
+        leaves.iter().for_each(|page| damaged[page * PAGE_BYTES..][..PAGE_BYTES].fill(0));
         let (before, in_leaves) = (left::entries(&whole), left::entries(&damaged));
         let in_ends = |place: &Place| before[place].iter().all(|copy| damaged[copy.clone()] == whole[copy.clone()]);
         let shown = by_place(events(&*open(damaged.clone()).unwrap()));
@@ -108,7 +108,7 @@ fn leaf_pages_are_read_without_meta_pages() {
     for name in ["k120-story/snapshot.db.zst", "k136-story/snapshot.db.zst", "k120-story/compacted.db.zst"] {
         let mut db = decompressed(name);
         let truth = by_place(events(&*open(db.clone()).unwrap()));
-        db[..2 * PAGE].fill(0);
+        db[..2 * PAGE_BYTES].fill(0);
         let source = open(db).unwrap();
         assert!(source.damage()[0].contains("both meta pages are broken"), "{:?}", source.damage());
         let shown = by_place(events(&*source));

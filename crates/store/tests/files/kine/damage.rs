@@ -9,7 +9,7 @@ use super::{events, wait};
 use ketcd_testing::random::Random;
 
 /// Small pages, so that a small database has many.
-const PAGE: usize = 1024;
+const PAGE_BYTES: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -27,27 +27,27 @@ enum Kind {
     LogTruncated,
 }
 
-const KINDS: [Kind; 7] = [Kind::Bytes, Kind::Header, Kind::Zeroed, Kind::Truncated, Kind::Misplaced, Kind::Log, Kind::LogTruncated];
+const DAMAGE_KINDS: [Kind; 7] = [Kind::Bytes, Kind::Header, Kind::Zeroed, Kind::Truncated, Kind::Misplaced, Kind::Log, Kind::LogTruncated];
 
 fn damage(database: &mut Vec<u8>, log: &mut Vec<u8>, kind: Kind, random: &mut Random) {
-    let pages = database.len() / PAGE;
+    let pages = database.len() / PAGE_BYTES;
     match kind {
         Kind::Bytes => (0..=random.below(3)).for_each(|_| {
             let at = random.below(database.len());
             database[at] ^= 1 << random.below(8);
         }),
         Kind::Header => {
-            let at = random.below(pages) * PAGE + random.below(64);
+            let at = random.below(pages) * PAGE_BYTES + random.below(64);
             database[at] ^= 1 + random.below(255) as u8;
         }
         Kind::Zeroed => (0..=random.below(40)).for_each(|_| {
-            let at = random.below(pages) * PAGE;
-            database[at..at + PAGE].fill(0);
+            let at = random.below(pages) * PAGE_BYTES;
+            database[at..at + PAGE_BYTES].fill(0);
         }),
         Kind::Truncated => database.truncate(random.below(database.len())),
         Kind::Misplaced => {
-            let (from, to) = (random.below(pages) * PAGE, random.below(pages) * PAGE);
-            database.copy_within(from..from + PAGE, to);
+            let (from, to) = (random.below(pages) * PAGE_BYTES, random.below(pages) * PAGE_BYTES);
+            database.copy_within(from..from + PAGE_BYTES, to);
         }
         Kind::Log => {
             let at = random.below(log.len());
@@ -75,7 +75,7 @@ type Written = BTreeMap<i64, (String, i64, Option<Vec<u8>>)>;
 fn original() -> (Vec<u8>, Vec<u8>, Written) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let pragmas = format!("PRAGMA page_size = {PAGE}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 150;");
+    let pragmas = format!("PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 150;");
     let (mut kine, random) = (Kine::new(&path, &pragmas), &mut Random(1));
     (0..200).for_each(|_| kine.change(random, 1500));
     kine.compact(101);
@@ -121,13 +121,13 @@ fn meet(database: Vec<u8>, log: Vec<u8>, written: &Written) -> Met {
 
 #[test]
 fn a_damaged_database_is_reported_or_true() {
-    const MUTANTS: usize = 1000;
+    const MUTANT_COUNT: usize = 1000;
     let (database, log, written) = original();
     assert_eq!((meet(database.clone(), log.clone(), &written), written.len()), (Met::Unharmed, 400));
-    assert!(log.len() > 100 * PAGE && database.len() > 200 * PAGE);
+    assert!(log.len() > 100 * PAGE_BYTES && database.len() > 200 * PAGE_BYTES);
     let mut met: BTreeMap<(Kind, Met), usize> = BTreeMap::new();
-    for number in 0..MUTANTS {
-        let (kind, random) = (KINDS[number % KINDS.len()], &mut Random(number as u64));
+    for number in 0..MUTANT_COUNT {
+        let (kind, random) = (DAMAGE_KINDS[number % DAMAGE_KINDS.len()], &mut Random(number as u64));
         let (mut damaged, mut damaged_log) = (database.clone(), log.clone());
         damage(&mut damaged, &mut damaged_log, kind, random);
         let how = meet(damaged, damaged_log, &written);

@@ -15,14 +15,14 @@ use ketcd_testing::random::Random;
 use ketcd_testing::wait::until;
 
 /// The table and the index of names: kine v0.17.5, `pkg/drivers/sqlite/sqlite.go`.
-const SCHEMA: &str = "
+const KINE_SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS kine (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created INTEGER, deleted INTEGER,
         create_revision INTEGER, prev_revision INTEGER, lease INTEGER, value BLOB, old_value BLOB);
     CREATE INDEX IF NOT EXISTS kine_name_index ON kine (name);
     CREATE UNIQUE INDEX IF NOT EXISTS kine_name_prev_revision_uindex ON kine (name, prev_revision);";
 
 /// Takes away what a compaction does: the rows that were replaced, and deletions.
-const COMPACT: &str = "
+const COMPACTION_SQL: &str = "
     DELETE FROM kine WHERE id IN (SELECT prev_revision FROM kine WHERE name != 'compact_rev_key' AND prev_revision != 0 AND id <= ?1
         UNION ALL SELECT id FROM kine WHERE deleted != 0 AND id <= ?1)";
 
@@ -39,7 +39,7 @@ impl Kine {
     pub(crate) fn new(path: &Path, pragmas: &str) -> Self {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch(pragmas).unwrap();
-        connection.execute_batch(SCHEMA).unwrap();
+        connection.execute_batch(KINE_SCHEMA).unwrap();
         let insert = "INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value) VALUES ('compact_rev_key', 1, 0, 0, 0, 0, x'')";
         connection.execute(insert, []).unwrap();
         Self { connection, keys: BTreeMap::new(), written: BTreeMap::new() }
@@ -63,7 +63,7 @@ impl Kine {
 
     pub(crate) fn compact(&self, revision: i64) {
         self.connection.execute("UPDATE kine SET prev_revision = ?1 WHERE name = 'compact_rev_key'", [revision]).unwrap();
-        self.connection.execute(COMPACT, [revision]).unwrap();
+        self.connection.execute(COMPACTION_SQL, [revision]).unwrap();
     }
 }
 
@@ -241,7 +241,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-const WRITTEN: &str = "KETCD_TEST_KINE_WRITTEN";
+const WRITTEN_VARIABLE: &str = "KETCD_TEST_KINE_WRITTEN";
 
 /// How many changes the writer makes for one reading, so that neither is done before the other.
 const FOR_A_READING: usize = 50;
@@ -249,7 +249,7 @@ const FOR_A_READING: usize = 50;
 /// The other process of the test below: k3s, which writes and compacts. Each reading is a byte of its input.
 #[test]
 fn a_database_is_written() {
-    let Ok(path) = std::env::var(WRITTEN) else { return };
+    let Ok(path) = std::env::var(WRITTEN_VARIABLE) else { return };
     let mut kine = Kine::new(Path::new(&path), "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 40;");
     let random = &mut Random(7);
     let mut readings = std::io::stdin().lock();
@@ -275,12 +275,12 @@ fn stands_still(path: &Path, seed: u64) -> Kine {
     kine
 }
 
-const STANDING: &str = "KETCD_TEST_KINE_STANDING";
+const STANDING_VARIABLE: &str = "KETCD_TEST_KINE_STANDING";
 
 /// The other process of the test below: it has the database open until its input ends.
 #[test]
 fn a_database_is_held() {
-    let Ok(given) = std::env::var(STANDING) else { return };
+    let Ok(given) = std::env::var(STANDING_VARIABLE) else { return };
     let (seed, path) = given.split_once(' ').unwrap();
     let _kine = stands_still(Path::new(path), seed.parse().unwrap());
     fs::write(format!("{path}.ready"), "").unwrap();
@@ -290,7 +290,7 @@ fn a_database_is_held() {
 /// While SQLite writes its log back, a page of the database may be half its old self: what only that page says is not believed.
 #[test]
 fn a_page_that_is_being_written_back_says_nothing() {
-    const FRAME: usize = 24 + 4096;
+    const FRAME_BYTES: usize = 24 + 4096;
     for seed in 0..6 {
         let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = directory.path().join("state.db");
@@ -298,13 +298,13 @@ fn a_page_that_is_being_written_back_says_nothing() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .args(["--exact", "kine::made::a_database_is_held"])
-            .env(STANDING, format!("{seed} {}", path.display()))
+            .env(STANDING_VARIABLE, format!("{seed} {}", path.display()))
             .stdin(Stdio::piped());
         let mut holder = command.spawn().unwrap();
         until(|| directory.path().join("state.db.ready").exists().then_some(()));
         // As SQLite does it: the index of the log first (`nBackfillAttempted`), then the pages.
         let (log, mut pages) = (fs::read(directory.path().join("state.db-wal")).unwrap(), fs::read(&path).unwrap());
-        let frames: Vec<&[u8]> = log[32..].chunks_exact(FRAME).collect();
+        let frames: Vec<&[u8]> = log[32..].chunks_exact(FRAME_BYTES).collect();
         let mut index = fs::File::options().write(true).open(directory.path().join("state.db-shm")).unwrap();
         index.seek(SeekFrom::Start(128)).unwrap();
         index.write_all(&(frames.len() as u32).to_ne_bytes()).unwrap();
@@ -335,7 +335,7 @@ fn a_database_is_read_while_it_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "kine::made::a_database_is_written"]).env(WRITTEN, &path).stdin(Stdio::piped());
+    command.args(["--exact", "kine::made::a_database_is_written"]).env(WRITTEN_VARIABLE, &path).stdin(Stdio::piped());
     let mut writer = command.spawn().unwrap();
     let mut read = writer.stdin.take().unwrap();
     let (mut readings, mut last) = (0, Revision(0));

@@ -106,9 +106,9 @@ fn a_rollback_journal_beside_it_is_a_doubt() {
 /// SQLite reads a log up to its last whole transaction and says nothing of the rest; its index of the log says how much there was.
 #[test]
 fn a_log_that_ends_early_is_told() {
-    const FRAME: usize = 24 + 4096;
+    const FRAME_BYTES: usize = 24 + 4096;
     /// The frames that the last process had committed.
-    const COMMITTED: usize = 173;
+    const COMMITTED_FRAMES: usize = 173;
     let directory = data_dir("k136-kine/killed.tar.zst");
     let [file, log, index] = ["state.db", "state.db-wal", "state.db-shm"].map(|name| directory.path().join(name));
     let whole = fs::read(&log).unwrap();
@@ -119,10 +119,15 @@ fn a_log_that_ends_early_is_told() {
         (source.damage().join("; "), source.left_out().join("; "))
     };
     // What lies behind the last transaction is of earlier ones.
-    for length in [whole.len(), 32 + (COMMITTED + 7) * FRAME, 32 + COMMITTED * FRAME + 100, 32 + COMMITTED * FRAME] {
+    for length in [
+        whole.len(),
+        32 + (COMMITTED_FRAMES + 7) * FRAME_BYTES,
+        32 + COMMITTED_FRAMES * FRAME_BYTES + 100,
+        32 + COMMITTED_FRAMES * FRAME_BYTES,
+    ] {
         assert_eq!(told(length), (String::new(), String::new()), "{length}");
     }
-    for length in [0, 32, 32 + 100 * FRAME, 32 + (COMMITTED - 1) * FRAME, 32 + COMMITTED * FRAME - 1] {
+    for length in [0, 32, 32 + 100 * FRAME_BYTES, 32 + (COMMITTED_FRAMES - 1) * FRAME_BYTES, 32 + COMMITTED_FRAMES * FRAME_BYTES - 1] {
         let (damage, _) = told(length);
         assert!(damage.contains("state.db-shm says that 173 frames were committed to it"), "{length}: {damage}");
     }
@@ -131,10 +136,10 @@ fn a_log_that_ends_early_is_told() {
     assert!(damage.contains("state.db-wal is cut short or damaged"), "{damage}");
     // Without that index nothing shows whether a transaction was finished.
     fs::remove_file(&index).unwrap();
-    let (damage, left_out) = told(32 + COMMITTED * FRAME - 1);
+    let (damage, left_out) = told(32 + COMMITTED_FRAMES * FRAME_BYTES - 1);
     let wanted = "bytes behind its last whole transaction: one that was never finished, or the file was cut short";
     assert!(damage.is_empty() && left_out.contains(wanted), "{damage} {left_out}");
     let (damage, left_out) = told(32);
     assert!(damage.is_empty() && left_out.contains("state.db-wal holds no transaction"), "{damage} {left_out}");
-    assert_eq!(told(32 + COMMITTED * FRAME), (String::new(), String::new()));
+    assert_eq!(told(32 + COMMITTED_FRAMES * FRAME_BYTES), (String::new(), String::new()));
 }

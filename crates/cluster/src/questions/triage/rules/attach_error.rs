@@ -11,18 +11,19 @@ use super::facts::{Facts, Kind};
 use super::object::{text, uses_claim};
 use crate::error::Result;
 
-const ATTACHMENTS: &Kind = &Kind { path: "volumeattachments", namespaced: false, fields: None };
-const VOLUMES: &Kind = &Kind { path: "persistentvolumes", namespaced: false, fields: Some(&["kind", "metadata.name", "spec.claimRef"]) };
+const ATTACHMENTS_KIND: &Kind = &Kind { path: "volumeattachments", namespaced: false, fields: None };
+const VOLUMES_KIND: &Kind =
+    &Kind { path: "persistentvolumes", namespaced: false, fields: Some(&["kind", "metadata.name", "spec.claimRef"]) };
 
 /// Returns what the attacher says of a volume that a pod waits for.
 pub(super) async fn of_pod(facts: &mut Facts<'_>, subject: &Subject) -> Result<Option<String>> {
-    let attachments = facts.all(ATTACHMENTS).await?;
+    let attachments = facts.all(ATTACHMENTS_KIND).await?;
     let failed = |attachment: &&Value| attachment["status"]["attached"] != true && !attach_error(attachment).is_empty();
     let failed: Vec<&Value> = attachments.iter().filter(failed).collect();
     if failed.is_empty() {
         return Ok(None);
     }
-    let (pods, volumes) = (facts.pods(&subject.namespace).await?, facts.all(VOLUMES).await?);
+    let (pods, volumes) = (facts.pods(&subject.namespace).await?, facts.all(VOLUMES_KIND).await?);
     let Some(pod) = pods.iter().find(|pod| text(pod, "/metadata/name") == subject.name) else { return Ok(None) };
     let is_awaited = |attachment: &&&Value| {
         let name = text(attachment, "/spec/source/persistentVolumeName");

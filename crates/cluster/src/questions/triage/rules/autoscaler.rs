@@ -11,21 +11,21 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const AUTOSCALERS: &Kind = &Kind { path: "horizontalpodautoscalers", namespaced: true, fields: None };
-const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+const AUTOSCALERS_KIND: &Kind = &Kind { path: "horizontalpodautoscalers", namespaced: true, fields: None };
+const CONDITIONS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    let autoscalers = facts.all(AUTOSCALERS).await?;
-    let of = |autoscaler: &Value| Some(Found::new(Subject::of(autoscaler), stuck(autoscaler)?));
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
+    let autoscalers = facts.all(AUTOSCALERS_KIND).await?;
+    let of = |autoscaler: &Value| Some(RuleFinding::new(Subject::of(autoscaler), stuck(autoscaler)?));
     Ok(autoscalers.iter().filter_map(of).filter(|found| found.trouble.is_due(facts.now)).collect())
 }
 
 /// Why an autoscaler does not scale, if it does not.
 fn stuck(autoscaler: &Value) -> Option<Trouble> {
-    let annotated = autoscaler["metadata"]["annotations"].get(CONDITIONS).and_then(Value::as_str);
+    let annotated = autoscaler["metadata"]["annotations"].get(CONDITIONS_ANNOTATION).and_then(Value::as_str);
     let annotated: Option<Value> = annotated.and_then(|text| serde_json::from_str(text).ok());
     let conditions = annotated.as_ref().or_else(|| autoscaler["status"].get("conditions"))?.as_array()?;
     let fails = |kind: &str| conditions.iter().find(|condition| condition["type"] == kind && condition["status"] == "False");

@@ -12,21 +12,21 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{items, place, text, uses_claim};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const CLAIMS: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
-const VOLUMES: &Kind = &Kind { path: "persistentvolumes", namespaced: false, fields: None };
+const CLAIMS_KIND: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
+const VOLUMES_KIND: &Kind = &Kind { path: "persistentvolumes", namespaced: false, fields: None };
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
-    for claim in facts.all(CLAIMS).await?.iter().filter(|claim| is_held(claim, "kubernetes.io/pvc-protection", |_| false)) {
+    for claim in facts.all(CLAIMS_KIND).await?.iter().filter(|claim| is_held(claim, "kubernetes.io/pvc-protection", |_| false)) {
         let pods = facts.pods(text(claim, "/metadata/namespace")).await?;
         let holds = |pod: &&Value| !text(pod, "/spec/nodeName").is_empty() && uses_claim(pod, text(claim, "/metadata/name"));
         let holders: Vec<String> = pods.iter().filter(holds).map(|pod| format!("pod/{}", place(pod))).collect();
         found.extend(in_use(claim, holders));
     }
-    for volume in facts.all(VOLUMES).await?.iter().filter(|volume| is_held(volume, "kubernetes.io/pv-protection", is_of_storage)) {
+    for volume in facts.all(VOLUMES_KIND).await?.iter().filter(|volume| is_held(volume, "kubernetes.io/pv-protection", is_of_storage)) {
         let holder = volume["spec"]["claimRef"].as_object().filter(|_| text(volume, "/status/phase") == "Bound");
         let name = |of: &str| holder.and_then(|holder| holder.get(of)).and_then(Value::as_str).unwrap_or_default();
         let holders = holder.map(|_| format!("pvc/{}/{}", name("namespace"), name("name")));
@@ -48,11 +48,11 @@ fn is_of_storage(finalizer: &str) -> bool {
     is_of_removal || finalizer.starts_with("external-attacher/")
 }
 
-fn in_use(object: &Value, holders: Vec<String>) -> Option<Found> {
+fn in_use(object: &Value, holders: Vec<String>) -> Option<RuleFinding> {
     if holders.is_empty() {
         return None;
     }
     let trouble = Trouble { about: holders, ..Trouble::new(TroubleKind::ClaimInUse) };
-    let found = Found::new(Subject::of(object), trouble).instead_of(&[TroubleKind::FinalizersStuck]);
-    Some(Found { only_replaces: true, ..found })
+    let found = RuleFinding::new(Subject::of(object), trouble).instead_of(&[TroubleKind::FinalizersStuck]);
+    Some(RuleFinding { only_replaces: true, ..found })
 }

@@ -13,20 +13,20 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{class_of, is_over, named, place, text, time, uses_claim};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const CLAIMS: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
-const CLASSES: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: None };
-const SELECTED: &str = "volume.kubernetes.io/selected-node";
+const CLAIMS_KIND: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
+const STORAGE_CLASSES_KIND: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: None };
+const SELECTED_NODE_ANNOTATION: &str = "volume.kubernetes.io/selected-node";
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    let claims = facts.all(CLAIMS).await?;
-    let classes = facts.all(CLASSES).await?;
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
+    let claims = facts.all(CLAIMS_KIND).await?;
+    let classes = facts.all(STORAGE_CLASSES_KIND).await?;
     let waits = classes.iter().filter(|class| text(class, "/volumeBindingMode") == "WaitForFirstConsumer");
     let waits: BTreeSet<&str> = waits.map(|class| text(class, "/metadata/name")).collect();
     let is_unplaced = |claim: &&Value| {
-        let is_selected = claim["metadata"]["annotations"].get(SELECTED).is_some();
+        let is_selected = claim["metadata"]["annotations"].get(SELECTED_NODE_ANNOTATION).is_some();
         text(claim, "/status/phase") == "Pending" && waits.contains(class_of(claim).unwrap_or_default()) && !is_selected
     };
     let mut found = Vec::new();
@@ -40,8 +40,8 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         let since = time(first, "/metadata/creationTimestamp");
         let trouble = Trouble { since, about: about.to_vec(), ..Trouble::new(TroubleKind::ClaimUnplaced) };
         if trouble.is_due(facts.now) {
-            let found_one = Found::new(Subject::of(claim), trouble).explaining(users.iter().map(|pod| named(pod)));
-            found.push(Found { pods: users.len(), ..found_one.instead_of(&[TroubleKind::ClaimPending]) });
+            let found_one = RuleFinding::new(Subject::of(claim), trouble).explaining(users.iter().map(|pod| named(pod)));
+            found.push(RuleFinding { pods: users.len(), ..found_one.instead_of(&[TroubleKind::ClaimPending]) });
         }
     }
     Ok(found)

@@ -11,17 +11,17 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use ketcd_store::{Revision, SourceKind};
 
 use super::facts::Facts;
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
 /// The newest revisions that are always kept.
-const KEPT: i64 = 1_000;
+const MIN_REVISIONS_KEPT: i64 = 1_000;
 /// How long after enough newer ones were written a revision has been compacted, with room for a few attempts that fail.
-const LATE: SignedDuration = SignedDuration::from_mins(30);
+const MAX_COMPACTION_DELAY: SignedDuration = SignedDuration::from_mins(30);
 /// Where so little was written that nothing has to be compacted, it is worth a word after so long.
-const IDLE: SignedDuration = SignedDuration::from_hours(1);
+const IDLE_COMPACTION_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let (cluster, Some(now)) = (facts.cluster, facts.now) else { return Ok(Vec::new()) };
     let status = cluster.source.status().await?;
     let is_kine = status.kind == SourceKind::Kine && status.parts.iter().all(|part| part.kind == SourceKind::Kine);
@@ -42,21 +42,21 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     let (Some(dated), Some(from)) = (clock.date(oldest.max(first)), clock.date(counted_from.max(first))) else { return Ok(Vec::new()) };
     let Some(kind) = stalled(since, now.duration_since(from.time)) else { return Ok(Vec::new()) };
     let trouble = Trouble { since: Some(dated.time), numbers: Some((compacted, since)), ..Trouble::new(kind) };
-    Ok(vec![Found::new(Subject { kind: "Etcd".to_owned(), ..Subject::default() }, trouble)])
+    Ok(vec![RuleFinding::new(Subject { kind: "Etcd".to_owned(), ..Subject::default() }, trouble)])
 }
 
 /// The revision from which on the first one after the last compaction could be compacted: so many newer ones are there. `None` where they are not; where
 /// little is written, that is long after it.
 fn counted_from(compacted: i64, since: i64) -> Option<Revision> {
-    (since > KEPT).then_some(Revision(compacted + 1 + KEPT))
+    (since > MIN_REVISIONS_KEPT).then_some(Revision(compacted + 1 + MIN_REVISIONS_KEPT))
 }
 
 /// Whether nothing was compacted for too long, where so many revisions were written since, and the first of them could be compacted so long ago; where
 /// they are too few for that, it was written so long ago.
 fn stalled(since: i64, lasted: SignedDuration) -> Option<TroubleKind> {
-    match since > KEPT {
-        true => (lasted > LATE).then_some(TroubleKind::CompactionStalled),
-        false => (lasted > IDLE).then_some(TroubleKind::CompactionAwaited),
+    match since > MIN_REVISIONS_KEPT {
+        true => (lasted > MAX_COMPACTION_DELAY).then_some(TroubleKind::CompactionStalled),
+        false => (lasted > IDLE_COMPACTION_INTERVAL).then_some(TroubleKind::CompactionAwaited),
     }
 }
 

@@ -8,8 +8,8 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
-/// A later run than in so many days is taken for none: 29 February comes after eight years at most.
-const DAYS: usize = 9 * 366;
+/// A later run than in this many days is taken for none: 29 February comes after eight years at most.
+const MAX_SEARCHED_DAYS: usize = 9 * 366;
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl Schedule {
             minutes: set(minutes, 0, 59, &[])?,
             hours: set(hours, 0, 23, &[])?,
             days: set(days, 1, 31, &[])?,
-            months: set(months, 1, 12, &MONTHS)?,
-            weekdays: set(weekdays, 0, 6, &WEEKDAYS)?,
+            months: set(months, 1, 12, &MONTH_NAMES)?,
+            weekdays: set(weekdays, 0, 6, &WEEKDAY_NAMES)?,
             is_either: !is_any(days) && !is_any(weekdays),
         })
     }
@@ -68,7 +68,7 @@ impl Schedule {
         };
         let begin = offset.to_datetime(after).checked_add(1.minute()).ok()?;
         let mut day = begin.date();
-        for _ in 0..DAYS {
+        for _ in 0..MAX_SEARCHED_DAYS {
             if self.has_day(day) {
                 let from = if day == begin.date() { begin.time() } else { jiff::civil::time(0, 0, 0, 0) };
                 for hour in bits(*hours).filter(|hour| *hour >= from.hour()) {
@@ -93,8 +93,8 @@ impl Schedule {
     }
 }
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const MONTH_NAMES: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const WEEKDAY_NAMES: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 fn bits(set: u64) -> impl Iterator<Item = i8> {
     (0..60).filter(move |bit| set >> bit & 1 == 1)

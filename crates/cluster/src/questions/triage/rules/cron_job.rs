@@ -16,20 +16,20 @@ use super::cron::Schedule;
 use super::events::Warning;
 use super::facts::{Facts, Kind};
 use super::object::{items, text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
 const CRON_JOBS: &Kind = &Kind { path: "cronjobs", namespaced: true, fields: None };
 
 /// How late a run may be.
-const LATE: SignedDuration = SignedDuration::from_mins(10);
+const MAX_START_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// How late it may be where one that goes on forbids it.
-const HELD: SignedDuration = SignedDuration::from_hours(24);
+const MAX_FORBIDDEN_DELAY: SignedDuration = SignedDuration::from_hours(24);
 /// By how much a zone's clock may be set forward.
-const SUMMER: SignedDuration = SignedDuration::from_hours(1);
+const SUMMER_TIME_SHIFT: SignedDuration = SignedDuration::from_hours(1);
 
 /// The Events that say why.
-const REASONS: &[&str] = &[
+const EVENT_REASONS: &[&str] = &[
     "FailedNeedsStart",
     "FailedCreate",
     "FailedGet",
@@ -41,11 +41,11 @@ const REASONS: &[&str] = &[
     "MissSchedule",
 ];
 /// Those of them that say that the schedule cannot be read.
-const UNREADABLE: &[&str] = &["InvalidSchedule", "UnparseableSchedule", "UnParseableCronJobSchedule"];
+const UNREADABLE_SCHEDULE_REASONS: &[&str] = &["InvalidSchedule", "UnparseableSchedule", "UnParseableCronJobSchedule"];
 /// The Event that comes with them and says only how long it lasts.
-const REMARKS: &[&str] = &["TooManyMissedTimes"];
+const REMARK_REASONS: &[&str] = &["TooManyMissedTimes"];
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     // Printed objects were not printed before the newest time in them: what was late by then is late.
     let now = if facts.now.is_none() && facts.may_be_part() { facts.cluster.newest_time().await? } else { facts.now };
     let Some(now) = now else { return Ok(Vec::new()) };
@@ -53,15 +53,15 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     for job in facts.all(CRON_JOBS).await?.iter() {
         let active = items(job, "/status/active").next().map(|active| text(active, "/name").to_owned());
         let holds = active.filter(|_| text(job, "/spec/concurrencyPolicy") == "Forbid");
-        let may_be_late = if holds.is_some() { HELD } else { LATE };
+        let may_be_late = if holds.is_some() { MAX_FORBIDDEN_DELAY } else { MAX_START_DELAY };
         let Some(due) = overdue(job, now, may_be_late) else {
             found.extend(unreadable(facts, job).await?);
             continue;
         };
         let subject = Subject::of(job);
         let about = ("CronJob", subject.namespace.as_str(), subject.name.as_str());
-        let warning = match facts.warning(about, REASONS).await? {
-            None => facts.warning(about, REMARKS).await?,
+        let warning = match facts.warning(about, EVENT_REASONS).await? {
+            None => facts.warning(about, REMARK_REASONS).await?,
             reason => reason,
         };
         let never = if time(job, "/status/lastScheduleTime").is_none() { "never" } else { "" };
@@ -74,23 +74,23 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
             about,
             ..Trouble::new(TroubleKind::CronJobNotStarted)
         };
-        found.push(Found::new(subject, trouble));
+        found.push(RuleFinding::new(subject, trouble));
     }
     Ok(found)
 }
 
 /// That a schedule is one that neither the controller can read, by its Event, nor ketcd: no time is due then.
-async fn unreadable(facts: &mut Facts<'_>, job: &Value) -> Result<Option<Found>> {
+async fn unreadable(facts: &mut Facts<'_>, job: &Value) -> Result<Option<RuleFinding>> {
     if is_off(job) || schedule_of(job).is_some() {
         return Ok(None);
     }
     let subject = Subject::of(job);
-    let warning = facts.warning(("CronJob", &subject.namespace, &subject.name), UNREADABLE).await?;
+    let warning = facts.warning(("CronJob", &subject.namespace, &subject.name), UNREADABLE_SCHEDULE_REASONS).await?;
     let is_of = |warning: &Warning| warning.subject.uid.is_empty() || subject.uid.is_empty() || warning.subject.uid == subject.uid;
     let Some(warning) = warning.filter(is_of) else { return Ok(None) };
     let about = [text(job, "/spec/schedule"), "", "", "unreadable"].map(str::to_owned).to_vec();
     let (since, reason, message) = (warning.first, Some(warning.reason), Some(warning.message));
-    Ok(Some(Found::new(subject, Trouble { since, reason, message, about, ..Trouble::new(TroubleKind::CronJobNotStarted) })))
+    Ok(Some(RuleFinding::new(subject, Trouble { since, reason, message, about, ..Trouble::new(TroubleKind::CronJobNotStarted) })))
 }
 
 /// Whether nobody is to start a CronJob.
@@ -108,8 +108,8 @@ fn overdue(job: &Value, now: Timestamp, may_be_late: SignedDuration) -> Option<T
         schedule.next(last, Offset::UTC)?
     } else {
         let due = latest(&schedule, last)?;
-        let due = if schedule.is_nightly() { latest(&schedule, due.checked_add(SUMMER).ok()?)? } else { due };
-        if is_fixed(&schedule) { due } else { due.checked_add(SUMMER).ok()? }
+        let due = if schedule.is_nightly() { latest(&schedule, due.checked_add(SUMMER_TIME_SHIFT).ok()?)? } else { due };
+        if is_fixed(&schedule) { due } else { due.checked_add(SUMMER_TIME_SHIFT).ok()? }
     };
     let is_late = now.duration_since(due) > may_be_late;
     is_late.then_some(due)
@@ -162,7 +162,7 @@ mod tests {
     #[track_caller]
     fn check(spec: Value, last: &str, now: &str, wanted: Option<&str>) {
         let job = json!({"metadata": {"creationTimestamp": "2026-08-16T06:00:00Z"}, "spec": spec, "status": {"lastScheduleTime": last}});
-        let found = overdue(&job, now.parse().unwrap(), LATE).map(|due| due.to_string());
+        let found = overdue(&job, now.parse().unwrap(), MAX_START_DELAY).map(|due| due.to_string());
         assert_eq!(found.as_deref(), wanted, "{spec}");
     }
 
@@ -198,7 +198,7 @@ mod tests {
             let written = json!([{"manager": "kubectl", "time": "2026-11-28T09:02:00Z", "subresource": subresource}]);
             let job = json!({"metadata": {"managedFields": written}, "spec": {"schedule": "*/5 * * * *"},
                 "status": {"lastScheduleTime": "2026-11-21T09:00:00Z"}});
-            overdue(&job, now.parse().unwrap(), LATE).map(|due| due.to_string())
+            overdue(&job, now.parse().unwrap(), MAX_START_DELAY).map(|due| due.to_string())
         };
         assert_eq!(due("", "2026-11-28T09:14:00Z"), None);
         assert_eq!(due("", "2026-11-28T09:16:00Z").as_deref(), Some("2026-11-28T09:05:00Z"));

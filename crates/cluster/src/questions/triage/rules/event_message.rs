@@ -15,15 +15,15 @@ use super::facts::{Facts, Kind};
 use super::object::text;
 use crate::error::Result;
 
-const ATTACH: &[&str] = &["FailedAttachVolume"];
-const START: &[&str] =
+const ATTACH_REASONS: &[&str] = &["FailedAttachVolume"];
+const START_REASONS: &[&str] =
     &["FailedAttachVolume", "FailedMapVolume", "FailedMount", "FailedCreatePodSandBox", "FailedPrepareDynamicResources", "NetworkNotReady"];
-const CLAIM: &[&str] = &["FailedBinding", "ProvisioningFailed"];
+const CLAIM_REASONS: &[&str] = &["FailedBinding", "ProvisioningFailed"];
 
 /// What the kubelet says of volumes that it waits for.
-const SUM: &str = "Unable to attach or mount volumes";
+const VOLUMES_SUMMARY: &str = "Unable to attach or mount volumes";
 
-const CLASSES: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: Some(&["kind", "metadata.name"]) };
+const STORAGE_CLASSES_KIND: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: Some(&["kind", "metadata.name"]) };
 /// How it begins that a class is not there.
 const NO_CLASS: &str = "storageclass.storage.k8s.io ";
 
@@ -35,7 +35,7 @@ pub(super) async fn add(facts: &mut Facts<'_>, findings: &mut [Finding]) -> Resu
         }
         for (subject, trouble) in finding.subjects.iter().zip(finding.troubles.iter_mut()) {
             let warning = said(facts, subject).await?;
-            let is_vague = warning.as_ref().is_none_or(|warning| warning.message.starts_with(SUM));
+            let is_vague = warning.as_ref().is_none_or(|warning| warning.message.starts_with(VOLUMES_SUMMARY));
             let attach_error = if is_vague && subject.kind == "Pod" { attach_error::of_pod(facts, subject).await? } else { None };
             if attach_error.is_some() {
                 trouble.message = attach_error;
@@ -54,10 +54,10 @@ pub(super) async fn add(facts: &mut Facts<'_>, findings: &mut [Finding]) -> Resu
 /// The Warning that says most about an object.
 async fn said(facts: &mut Facts<'_>, subject: &Subject) -> Result<Option<Warning>> {
     let about = (subject.kind.as_str(), subject.namespace.as_str(), subject.name.as_str());
-    let reasons = if subject.kind == "Pod" { START } else { CLAIM };
+    let reasons = if subject.kind == "Pod" { START_REASONS } else { CLAIM_REASONS };
     let newest = facts.warning(about, reasons).await?.filter(|warning| is_of(warning, subject));
-    let is_sum = newest.as_ref().is_some_and(|warning| warning.message.starts_with(SUM));
-    let attach = if is_sum { facts.warning(about, ATTACH).await?.filter(|warning| is_of(warning, subject)) } else { None };
+    let is_sum = newest.as_ref().is_some_and(|warning| warning.message.starts_with(VOLUMES_SUMMARY));
+    let attach = if is_sum { facts.warning(about, ATTACH_REASONS).await?.filter(|warning| is_of(warning, subject)) } else { None };
     Ok(attach.or(newest))
 }
 
@@ -74,5 +74,5 @@ async fn is_over(facts: &mut Facts<'_>, trouble: &Trouble, warning: &Warning) ->
     let class = trouble.about.first().map(String::as_str).unwrap_or_default();
     // With the node and who makes the volume.
     let is_placed = trouble.about.len() > 2;
-    Ok(is_placed || facts.all(CLASSES).await?.iter().any(|other| text(other, "/metadata/name") == class))
+    Ok(is_placed || facts.all(STORAGE_CLASSES_KIND).await?.iter().any(|other| text(other, "/metadata/name") == class))
 }

@@ -39,7 +39,7 @@ impl Warning {
     }
 }
 
-const FIELDS: &[&str] = &[
+const EVENT_FIELDS: &[&str] = &[
     "apiVersion",
     "kind",
     "metadata.creationTimestamp",
@@ -65,7 +65,7 @@ pub(super) async fn warnings(cluster: &Cluster, at: At) -> Result<Vec<Warning>> 
     let keys = KeyRange::prefix(format!("{}/events/{below}", cluster.prefix().await?));
     let Some(mut listing) = cluster.range_or_miss(keys, at, Want::Values).await? else { return Ok(Vec::new()) };
     let excerpt = cluster.decoder.excerpt("v1", "Event", &FieldSet::of(["metadata.namespace"]), &["type"]);
-    let fields = FieldSet::of(FIELDS.iter().copied());
+    let fields = FieldSet::of(EVENT_FIELDS.iter().copied());
     let mut sums: BTreeMap<[String; 4], Warning> = BTreeMap::new();
     while let Some(entry) = listing.entries.try_next().await? {
         if is_known_normal(excerpt.as_ref(), &entry) {

@@ -193,7 +193,7 @@ impl<'c> Facts<'c> {
         Ok(self.read(keys, kind.fields).await?.into_iter().next())
     }
 
-    /// Returns the names of all nodes; none where there are none, or they may not be read.
+    /// Returns the names of all nodes; none if there are none, or they may not be read.
     pub(super) async fn nodes(&mut self) -> Result<Arc<BTreeSet<String>>> {
         if let Some(nodes) = &self.nodes {
             return Ok(Arc::clone(nodes));

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use ketcd_history::timeline::Subject;
 
-/// The text at a pointer such as `/spec/nodeName`; empty where there is none.
+/// The text at a pointer such as `/spec/nodeName`; empty if there is none.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The number at a pointer; 0 where there is none.
+/// The number at a pointer; 0 if there is none.
 pub(super) fn number(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
 }

@@ -13,15 +13,15 @@ use ketcd_kube::condition;
 
 use super::facts::{Facts, Kind};
 use super::object::{is_owned_by, named, number, text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const SETS: &Kind = &Kind { path: "statefulsets", namespaced: true, fields: None };
-const REVISION: &str = "controller-revision-hash";
+const STATEFUL_SETS_KIND: &Kind = &Kind { path: "statefulsets", namespaced: true, fields: None };
+const REVISION_LABEL: &str = "controller-revision-hash";
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
-    for set in facts.all(SETS).await?.iter().filter(|set| may_wait(set)) {
+    for set in facts.all(STATEFUL_SETS_KIND).await?.iter().filter(|set| may_wait(set)) {
         let subject = Subject::of(set);
         let newest = text(set, "/status/updateRevision");
         let pods = facts.pods(&subject.namespace).await?;
@@ -29,14 +29,14 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         let mut broken: Vec<&Value> = pods.iter().filter(is_broken).collect();
         broken.sort_by_key(|pod| ordinal(pod));
         let Some(&pod) = broken.first() else { continue };
-        let revision = pod["metadata"]["labels"][REVISION].as_str().unwrap_or_default();
+        let revision = pod["metadata"]["labels"][REVISION_LABEL].as_str().unwrap_or_default();
         let about = [text(pod, "/metadata/name"), revision, newest].map(str::to_owned).to_vec();
         let ready = condition(pod, "Ready").and_then(|ready| time(ready, "/lastTransitionTime"));
         let since = ready.or_else(|| time(pod, "/metadata/creationTimestamp"));
         let trouble = Trouble { since, about, ..Trouble::new(TroubleKind::OutdatedPodKept) };
         if trouble.is_due(facts.now) {
             let count = broken.len();
-            found.push(Found { pods: count, ..Found::new(subject, trouble).explaining(broken.into_iter().map(named)) });
+            found.push(RuleFinding { pods: count, ..RuleFinding::new(subject, trouble).explaining(broken.into_iter().map(named)) });
         }
     }
     Ok(found)
@@ -53,7 +53,7 @@ fn may_wait(set: &Value) -> bool {
 }
 
 fn is_outdated(pod: &Value, newest: &str, set: &Value) -> bool {
-    let revision = pod["metadata"]["labels"][REVISION].as_str();
+    let revision = pod["metadata"]["labels"][REVISION_LABEL].as_str();
     // Those below the partition keep their template, and those behind the last replica are removed.
     let start = number(set, "/spec/ordinals/start");
     let least = start + number(set, "/spec/updateStrategy/rollingUpdate/partition");

@@ -13,14 +13,14 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{items, text};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const FIELDS: &[&str] =
+const OWNER_FIELDS: &[&str] =
     &["kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.deletionTimestamp", "metadata.ownerReferences"];
 
 /// The kinds that people give owners by hand, and their controllers do not.
-const OWNED: [&str; 16] = [
+const OWNED_KINDS: [&str; 16] = [
     "configmaps",
     "secrets",
     "services/specs",
@@ -39,14 +39,14 @@ const OWNED: [&str; 16] = [
     "rolebindings",
 ];
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     // Others wait for a running etcd.
     if facts.cluster.source.is_shared() {
         return Ok(Vec::new());
     }
     let (mut found, mut homes) = (Vec::new(), Homes::new());
-    for path in OWNED {
-        let owned = facts.all(&Kind { path, namespaced: true, fields: Some(FIELDS) }).await?;
+    for path in OWNED_KINDS {
+        let owned = facts.all(&Kind { path, namespaced: true, fields: Some(OWNER_FIELDS) }).await?;
         for object in owned.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) {
             found.extend(misplaced(facts, &mut homes, object).await?);
         }
@@ -58,7 +58,7 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
 type Homes = HashMap<String, HashMap<String, String>>;
 
 /// That all owners of an object are elsewhere, one of them in another namespace.
-async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> Result<Option<Found>> {
+async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> Result<Option<RuleFinding>> {
     let (kinds, may_be_part) = (facts.cluster.kinds().await?, facts.may_be_part());
     let namespace = text(object, "/metadata/namespace");
     let mut elsewhere: BTreeMap<String, String> = BTreeMap::new();
@@ -68,7 +68,7 @@ async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> 
         let (uid, name) = (text(owner, "/uid"), text(owner, "/name"));
         let path = kind.key_prefix("", None);
         if !homes.contains_key(&path) {
-            let all = facts.everywhere(path.trim_start_matches('/'), FIELDS).await?;
+            let all = facts.everywhere(path.trim_start_matches('/'), OWNER_FIELDS).await?;
             let home = |object: &Value| (text(object, "/metadata/uid").to_owned(), text(object, "/metadata/namespace").to_owned());
             homes.insert(path.clone(), all.iter().map(home).collect());
         }
@@ -82,5 +82,5 @@ async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> 
     }
     let Some((owner, place)) = elsewhere.pop_first() else { return Ok(None) };
     let trouble = Trouble { about: vec![owner, place], ..Trouble::new(TroubleKind::OwnerElsewhere) };
-    Ok(Some(Found::new(Subject::of(object), trouble)))
+    Ok(Some(RuleFinding::new(Subject::of(object), trouble)))
 }

@@ -14,14 +14,14 @@ use ketcd_kube::Quantity;
 
 use super::facts::{Facts, Kind};
 use super::object::{is_over, items, number, text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const QUOTAS: &Kind = &Kind { path: "resourcequotas", namespaced: true, fields: None };
-const NAMES: &[&str] = &["kind", "metadata.name"];
+const QUOTAS_KIND: &Kind = &Kind { path: "resourcequotas", namespaced: true, fields: None };
+const NAME_FIELDS: &[&str] = &["kind", "metadata.name"];
 
 /// What of a quota counts which objects.
-const COUNTED: [(&[&str], &str); 14] = [
+const COUNTED_OBJECTS: [(&[&str], &str); 14] = [
     (&["pods", "count/pods"], "pods"),
     (&["services", "count/services"], "services/specs"),
     (&["persistentvolumeclaims", "count/persistentvolumeclaims"], "persistentvolumeclaims"),
@@ -38,11 +38,11 @@ const COUNTED: [(&[&str], &str); 14] = [
     (&["count/ingresses.networking.k8s.io"], "ingress"),
 ];
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
     for finding in facts.troubled(TroubleKind::QuotaExhausted) {
         for subject in &finding.subjects {
-            let Some(quota) = facts.object(QUOTAS, &subject.namespace, &subject.name).await? else { continue };
+            let Some(quota) = facts.object(QUOTAS_KIND, &subject.namespace, &subject.name).await? else { continue };
             // A scope counts some objects only.
             if items(&quota, "/spec/scopes").next().is_some() || quota["spec"]["scopeSelector"].is_object() {
                 continue;
@@ -55,7 +55,7 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
 
 /// The resources that are used up, each with the number that is counted and the one that is there, those first of which more is counted; `None` where
 /// that is so of none. Of the others the last is empty: they are really used up, or what is there is not known.
-async fn miscounted(facts: &mut Facts<'_>, quota: &Value) -> Result<Option<Found>> {
+async fn miscounted(facts: &mut Facts<'_>, quota: &Value) -> Result<Option<RuleFinding>> {
     let namespace = text(quota, "/metadata/namespace");
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
     for (resource, hard) in quota["status"]["hard"].as_object().into_iter().flatten() {
@@ -74,8 +74,8 @@ async fn miscounted(facts: &mut Facts<'_>, quota: &Value) -> Result<Option<Found
     }
     let about = [wrong.concat(), right.concat()].concat();
     let trouble = Trouble { about, ..Trouble::new(TroubleKind::QuotaMiscounted) };
-    let found = Found::new(Subject::of(quota), trouble).instead_of(&[TroubleKind::QuotaExhausted]);
-    Ok(Some(Found { only_replaces: true, ..found }))
+    let found = RuleFinding::new(Subject::of(quota), trouble).instead_of(&[TroubleKind::QuotaExhausted]);
+    Ok(Some(RuleFinding { only_replaces: true, ..found }))
 }
 
 fn amount(value: &Value) -> Option<i64> {
@@ -86,14 +86,14 @@ fn amount(value: &Value) -> Option<i64> {
 /// How many objects a resource of a quota counts; `None` where that is not counted here, or the data has none at all and may lack the kind, or the user
 /// may not read it.
 async fn count(facts: &mut Facts<'_>, namespace: &str, resource: &str) -> Result<Option<i64>> {
-    let Some((_, path)) = COUNTED.iter().find(|(names, _)| names.contains(&resource)) else { return Ok(None) };
+    let Some((_, path)) = COUNTED_OBJECTS.iter().find(|(names, _)| names.contains(&resource)) else { return Ok(None) };
     let mut is_whole = true;
     let (there, count) = if *path == "pods" {
         let (pods, now) = (facts.pods(namespace).await?, facts.now);
         let counts = |pod: &&Value| resource == "count/pods" || counts(pod, now);
         (pods.len(), pods.iter().filter(counts).count())
     } else {
-        let kind = Kind { path, namespaced: true, fields: Some(NAMES) };
+        let kind = Kind { path, namespaced: true, fields: Some(NAME_FIELDS) };
         let there = facts.within(&kind, namespace).await?;
         is_whole = *path != "configmaps" || there.iter().any(|one| text(one, "/metadata/name") == "kube-root-ca.crt");
         (there.len(), there.len())

@@ -14,27 +14,27 @@ use ketcd_kube::condition;
 
 use super::facts::{Facts, Kind};
 use super::object::{number, text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const JOBS: &Kind = &Kind { path: "jobs", namespaced: true, fields: None };
-const REASONS: &[&str] = &["FailedCreate"];
+const JOBS_KIND: &Kind = &Kind { path: "jobs", namespaced: true, fields: None };
+const REFUSAL_REASONS: &[&str] = &["FailedCreate"];
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
-    for job in facts.all(JOBS).await?.iter().filter(|job| waits_for_pods(job)) {
+    for job in facts.all(JOBS_KIND).await?.iter().filter(|job| waits_for_pods(job)) {
         let subject = Subject::of(job);
         if facts.owners_of_pods(&subject.namespace).await?.contains(&subject.uid) {
             continue;
         }
         let numbers = Some((0, number(job, "/spec/parallelism").max(1)));
         let since = time(job, "/status/startTime").or_else(|| time(job, "/metadata/creationTimestamp"));
-        let refused = facts.warning(("Job", &subject.namespace, &subject.name), REASONS).await?;
+        let refused = facts.warning(("Job", &subject.namespace, &subject.name), REFUSAL_REASONS).await?;
         let kind = if refused.is_some() { TroubleKind::PodsRefused } else { TroubleKind::JobWithoutPods };
         let message = refused.map(|refused| refused.message);
         let without = Trouble { since, numbers, message, ..Trouble::new(TroubleKind::JobWithoutPods) };
         if without.is_due(facts.now) {
-            found.push(Found::new(subject, Trouble { kind, ..without }));
+            found.push(RuleFinding::new(subject, Trouble { kind, ..without }));
         }
     }
     found.extend(short(facts).await?);
@@ -59,7 +59,7 @@ fn waits_for_pods(job: &Value) -> bool {
 }
 
 /// StatefulSets and DaemonSets that are short of pods, whose newest attempt to make one was refused.
-async fn short(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+async fn short(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for finding in facts.troubled(TroubleKind::Short) {
@@ -68,11 +68,11 @@ async fn short(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         if !is_of || !seen.insert((&subject.namespace, &subject.name)) {
             continue;
         }
-        let refused = facts.warning((&subject.kind, &subject.namespace, &subject.name), REASONS).await?;
+        let refused = facts.warning((&subject.kind, &subject.namespace, &subject.name), REFUSAL_REASONS).await?;
         let Some(refused) = refused.filter(|refused| refused.last >= finding.trouble.counts_from) else { continue };
         let trouble = Trouble { message: Some(refused.message), kind: TroubleKind::PodsRefused, ..finding.trouble.clone() };
-        let found_one = Found::new(subject.clone(), trouble).instead_of(&[TroubleKind::Short]);
-        found.push(Found { pods: finding.pods, only_replaces: true, ..found_one });
+        let found_one = RuleFinding::new(subject.clone(), trouble).instead_of(&[TroubleKind::Short]);
+        found.push(RuleFinding { pods: finding.pods, only_replaces: true, ..found_one });
     }
     Ok(found)
 }

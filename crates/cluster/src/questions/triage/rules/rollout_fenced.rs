@@ -10,24 +10,24 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::text;
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const DEPLOYMENTS: &Kind = &Kind { path: "deployments", namespaced: true, fields: None };
+const DEPLOYMENTS_KIND: &Kind = &Kind { path: "deployments", namespaced: true, fields: None };
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
     let waiting = facts.troubled(TroubleKind::Unschedulable);
     for rollout in waiting.iter().flat_map(|finding| &finding.effects).filter(|effect| is_rollout(effect)) {
         let [subject] = &rollout.subjects[..] else { continue };
-        let Some(deployment) = facts.object(DEPLOYMENTS, &subject.namespace, &subject.name).await? else { continue };
+        let Some(deployment) = facts.object(DEPLOYMENTS_KIND, &subject.namespace, &subject.name).await? else { continue };
         let Some(fence) = fence(&deployment) else { continue };
         let mut about = rollout.trouble.about.clone();
         about.resize(2, String::new());
         about.extend(fence);
         let trouble = Trouble { about, ..rollout.trouble.clone() };
-        let found_one = Found::new(subject.clone(), trouble).instead_of(&[TroubleKind::RolloutUnfinished, TroubleKind::RolloutStuck]);
-        found.push(Found { only_replaces: true, ..found_one });
+        let found_one = RuleFinding::new(subject.clone(), trouble).instead_of(&[TroubleKind::RolloutUnfinished, TroubleKind::RolloutStuck]);
+        found.push(RuleFinding { only_replaces: true, ..found_one });
     }
     Ok(found)
 }

@@ -8,7 +8,7 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 pub(super) type Named = (String, String, String);
 
 /// What a rule found.
-pub(super) struct Found {
+pub(super) struct RuleFinding {
     /// The objects that have the trouble.
     pub subjects: Vec<Subject>,
     /// What is wrong.
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub only_replaces: bool,
 }
 
-impl Found {
+impl RuleFinding {
     /// A trouble of one object.
     pub(super) fn new(subject: Subject, trouble: Trouble) -> Self {
         Self { subjects: vec![subject], trouble, pods: 0, explains: Vec::new(), replaces: &[], only_replaces: false }
@@ -41,14 +41,14 @@ impl Found {
 }
 
 /// Adds what rules found to the findings: in place of a trouble that it says better, above what follows from it, or below what brought it about.
-pub(super) fn placed(mut findings: Vec<Finding>, found: Vec<Found>) -> Vec<Finding> {
+pub(super) fn placed(mut findings: Vec<Finding>, found: Vec<RuleFinding>) -> Vec<Finding> {
     for one in found {
         place(&mut findings, one);
     }
     findings
 }
 
-fn place(findings: &mut Vec<Finding>, found: Found) {
+fn place(findings: &mut Vec<Finding>, found: RuleFinding) {
     let Some(subject) = found.subjects.first().cloned() else { return };
     if found.explains.is_empty() && replace(findings, &subject, &found) {
         return;
@@ -87,7 +87,7 @@ fn is_same(one: &Subject, other: &Subject) -> bool {
 }
 
 /// Says a trouble better where it stands, among effects too.
-fn replace(findings: &mut [Finding], subject: &Subject, found: &Found) -> bool {
+fn replace(findings: &mut [Finding], subject: &Subject, found: &RuleFinding) -> bool {
     for finding in findings {
         if found.replaces.contains(&finding.trouble.kind) && matches!(&finding.subjects[..], [only] if is_same(only, subject)) {
             let since = found.trouble.since.or(finding.trouble.since);

@@ -16,10 +16,10 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{items, place, text, time};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const SERVICES: &Kind = &Kind {
+const SERVICES_KIND: &Kind = &Kind {
     path: "services/specs",
     namespaced: true,
     fields: Some(&[
@@ -34,16 +34,16 @@ const SERVICES: &Kind = &Kind {
         "spec.type",
     ]),
 };
-const SLICES: &Kind = &Kind {
+const ENDPOINT_SLICES_KIND: &Kind = &Kind {
     path: "endpointslices",
     namespaced: true,
     fields: Some(&["kind", "metadata.name", "metadata.namespace", "metadata.labels", "endpoints.addresses"]),
 };
-const ENDPOINTS: &Kind =
+const ENDPOINTS_KIND: &Kind =
     &Kind { path: "services/endpoints", namespaced: true, fields: Some(&["kind", "metadata.name", "metadata.namespace", "subsets"]) };
 
 /// What has a template of pods, and where.
-const TEMPLATES: [(&Kind, &str); 7] = [
+const POD_TEMPLATES: [(&Kind, &str); 7] = [
     (&template("deployments"), "/spec/template/metadata/labels"),
     (&template("statefulsets"), "/spec/template/metadata/labels"),
     (&template("daemonsets"), "/spec/template/metadata/labels"),
@@ -67,18 +67,18 @@ const fn template(path: &'static str) -> Kind {
     }
 }
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    let services = facts.all(SERVICES).await?;
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
+    let services = facts.all(SERVICES_KIND).await?;
     if !services.iter().any(|service| selector(service).is_some()) {
         return Ok(Vec::new());
     }
     let (mut served, mut empty) = (BTreeSet::new(), BTreeSet::new());
-    for slice in facts.all(SLICES).await?.iter() {
+    for slice in facts.all(ENDPOINT_SLICES_KIND).await?.iter() {
         let name = slice["metadata"]["labels"]["kubernetes.io/service-name"].as_str().unwrap_or_default();
         let into = if items(slice, "/endpoints").next().is_some() { &mut served } else { &mut empty };
         into.insert(format!("{}/{name}", text(slice, "/metadata/namespace")));
     }
-    for endpoints in facts.all(ENDPOINTS).await?.iter() {
+    for endpoints in facts.all(ENDPOINTS_KIND).await?.iter() {
         let into = if items(endpoints, "/subsets").next().is_some() { &mut served } else { &mut empty };
         into.insert(place(endpoints));
     }
@@ -88,7 +88,7 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         let Some(trouble) = selects_nothing(facts, service, selector).await?.filter(|trouble| trouble.is_due(facts.now)) else { continue };
         let is_near = trouble.numbers.is_some_and(|(near, _)| near > 0);
         if is_near || !facts.may_be_part() || empty.contains(&place(service)) {
-            found.push(Found::new(Subject::of(service), trouble));
+            found.push(RuleFinding::new(Subject::of(service), trouble));
         }
     }
     Ok(found)
@@ -108,7 +108,7 @@ async fn selects_nothing(facts: &mut Facts<'_>, service: &Value, selector: &Map<
     if pods.is_empty() || pods.iter().any(|pods| matches(selector, &pods.labels)) {
         return Ok(None);
     }
-    for (kind, pointer) in TEMPLATES {
+    for (kind, pointer) in POD_TEMPLATES {
         let templates = facts.within(kind, namespace).await?;
         if templates.iter().filter_map(|of| of.pointer(pointer)?.as_object()).any(|labels| matches(selector, labels)) {
             return Ok(None);

@@ -10,10 +10,10 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::object::{items, text};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const DEFINITIONS: &Kind = &Kind {
+const CRD_KIND: &Kind = &Kind {
     path: "apiextensions.k8s.io/customresourcedefinitions",
     namespaced: false,
     fields: Some(&[
@@ -29,9 +29,9 @@ const DEFINITIONS: &Kind = &Kind {
     ]),
 };
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    let definitions = facts.all(DEFINITIONS).await?;
-    let of = |definition: &Value| Some(Found::new(Subject::of(definition), not_served(definition)?));
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
+    let definitions = facts.all(CRD_KIND).await?;
+    let of = |definition: &Value| Some(RuleFinding::new(Subject::of(definition), not_served(definition)?));
     Ok(definitions.iter().filter_map(of).collect())
 }
 

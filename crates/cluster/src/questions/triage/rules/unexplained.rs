@@ -21,28 +21,28 @@ use crate::related::owners::{Owner, decoded, owners};
 use crate::rights::refused::unless_denied;
 
 /// What occurs less often may be over.
-const OFTEN: i64 = 10;
+const MIN_OCCURRENCES: i64 = 10;
 /// What occurred last longer ago is over. A core Event is written at each occurrence, and beyond 25 once in five minutes (client-go 1.36,
 /// tools/record/events_cache.go, `defaultSpamQPS`). A series is written when it begins, six minutes after it ended, and every thirty minutes in between
 /// (tools/events/event_broadcaster.go, `finishTime`, `refreshTime`): one that goes on may be missed here; the scheduler's, which are such, are findings.
-const RECENT: SignedDuration = SignedDuration::from_mins(15);
+const MAX_EVENT_AGE: SignedDuration = SignedDuration::from_mins(15);
 /// More objects are not looked at.
-const MOST: usize = 50;
+const MAX_OBJECTS_CHECKED: usize = 50;
 
 /// Returns them, those that occur most often first.
 pub(super) async fn warnings(facts: &mut Facts<'_>, findings: &[Finding]) -> Result<Vec<Warning>> {
     let now = facts.now;
     let all = facts.warnings().await?;
     let is_recent = |warning: &&Warning| match (now, warning.last) {
-        (Some(now), Some(last)) => now.duration_since(last) <= RECENT,
+        (Some(now), Some(last)) => now.duration_since(last) <= MAX_EVENT_AGE,
         _ => false,
     };
-    let mut often: Vec<&Warning> = all.iter().filter(|warning| warning.count >= OFTEN).filter(is_recent).collect();
+    let mut often: Vec<&Warning> = all.iter().filter(|warning| warning.count >= MIN_OCCURRENCES).filter(is_recent).collect();
     often.sort_by_key(|warning| std::cmp::Reverse(warning.count));
     let mut known = BTreeSet::new();
     findings.iter().for_each(|finding| collect(finding, &mut known));
     let mut found = Vec::new();
-    for warning in often.into_iter().take(MOST) {
+    for warning in often.into_iter().take(MAX_OBJECTS_CHECKED) {
         if !known.contains(&named(&warning.subject)) && goes_on(facts, warning, &known).await? {
             found.push(warning.clone());
         }

@@ -14,29 +14,29 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 use super::attach_error::detach_error;
 use super::facts::{Facts, Kind};
 use super::object::{is_over, items, named, place, text, time, uses_claim};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const ATTACHMENTS: &Kind = &Kind { path: "volumeattachments", namespaced: false, fields: None };
-const VOLUMES: &Kind = &Kind {
+const ATTACHMENTS_KIND: &Kind = &Kind { path: "volumeattachments", namespaced: false, fields: None };
+const VOLUMES_KIND: &Kind = &Kind {
     path: "persistentvolumes",
     namespaced: false,
     fields: Some(&["kind", "metadata.name", "spec.accessModes", "spec.claimRef", "status.phase"]),
 };
 
-const POD: &Kind = &Kind { path: "pods", namespaced: true, fields: None };
+const PODS_KIND: &Kind = &Kind { path: "pods", namespaced: true, fields: None };
 
 /// A namespace and a name.
 type Place = (String, String);
 
 /// A VolumeAttachment that is in the way, or may be.
 struct Attachment {
-    found: Found,
+    found: RuleFinding,
     /// Whether it keeps pods from their volume; not where only its node is gone.
     is_held: bool,
 }
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let troubled = facts.troubled(TroubleKind::NotStarting);
     let waiting = troubled.iter().flat_map(|finding| &finding.subjects).map(|subject| (subject.namespace.clone(), subject.name.clone()));
     let waiting: BTreeSet<Place> = waiting.collect();
@@ -44,8 +44,8 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
 }
 
 /// Finds what holds a volume of one pod whose containers have not been started, whether it has a node or not.
-pub(super) async fn from_pod(facts: &mut Facts<'_>, (namespace, name, uid): (&str, &str, &str)) -> Result<Vec<Found>> {
-    let Some(pod) = facts.object(POD, namespace, name).await? else { return Ok(Vec::new()) };
+pub(super) async fn from_pod(facts: &mut Facts<'_>, (namespace, name, uid): (&str, &str, &str)) -> Result<Vec<RuleFinding>> {
+    let Some(pod) = facts.object(PODS_KIND, namespace, name).await? else { return Ok(Vec::new()) };
     let is_waiting = text(&pod, "/metadata/uid") == uid && matches!(text(&pod, "/status/phase"), "" | "Pending");
     let may_have_claims =
         items(&pod, "/spec/volumes").any(|volume| volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object());
@@ -59,7 +59,7 @@ pub(super) async fn from_pod(facts: &mut Facts<'_>, (namespace, name, uid): (&st
 
 /// The VolumeAttachments that hold a volume on another node than that of a waiting pod, or whose node is gone.
 async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result<Vec<Attachment>> {
-    let (attachments, volumes) = (facts.all(ATTACHMENTS).await?, facts.all(VOLUMES).await?);
+    let (attachments, volumes) = (facts.all(ATTACHMENTS_KIND).await?, facts.all(VOLUMES_KIND).await?);
     if attachments.is_empty() || volumes.is_empty() {
         return Ok(Vec::new());
     }
@@ -101,7 +101,7 @@ async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result
         let since = waits.iter().filter_map(|pod| time(pod, "/metadata/creationTimestamp")).min();
         let message = detach_error(attachment);
         let trouble = Trouble { since, about, message, ..Trouble::new(TroubleKind::VolumeHeld) };
-        let affected = Found { pods: waits.len(), ..Found::new(Subject::of(attachment), trouble) };
+        let affected = RuleFinding { pods: waits.len(), ..RuleFinding::new(Subject::of(attachment), trouble) };
         found.push(Attachment { found: affected.explaining(waits.into_iter().map(named)), is_held });
     }
     Ok(found)

@@ -15,23 +15,23 @@ use ketcd_kube::{LabelSelector, Quantity};
 
 use super::facts::{Facts, Kind};
 use super::object::{class_of, items, named, text, time, uses_claim};
-use super::rule_finding::Found;
+use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
-const CLAIMS: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
-const VOLUMES: &Kind = &Kind { path: "persistentvolumes", namespaced: false, fields: None };
-const CLASSES: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: None };
+const CLAIMS_KIND: &Kind = &Kind { path: "persistentvolumeclaims", namespaced: true, fields: None };
+const VOLUMES_KIND: &Kind = &Kind { path: "persistentvolumes", namespaced: false, fields: None };
+const STORAGE_CLASSES_KIND: &Kind = &Kind { path: "storageclasses", namespaced: false, fields: None };
 
 /// The provisioner of classes that make no volumes.
-const NONE: &str = "kubernetes.io/no-provisioner";
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    let claims = facts.all(CLAIMS).await?;
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
+    let claims = facts.all(CLAIMS_KIND).await?;
     let mut pending = claims.iter().filter(|claim| text(claim, "/status/phase") == "Pending").peekable();
     if pending.peek().is_none() {
         return Ok(Vec::new());
     }
-    let (volumes, classes) = (facts.all(VOLUMES).await?, facts.all(CLASSES).await?);
+    let (volumes, classes) = (facts.all(VOLUMES_KIND).await?, facts.all(STORAGE_CLASSES_KIND).await?);
     let may_be_part = facts.may_be_part();
     let knows_classes = !classes.is_empty() || !may_be_part && !facts.cluster.has_missed();
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
             if is_patient && waiting.is_empty() {
                 continue;
             }
-            let found_one = Found { pods: waiting.len(), ..Found::new(Subject::of(claim), trouble) };
+            let found_one = RuleFinding { pods: waiting.len(), ..RuleFinding::new(Subject::of(claim), trouble) };
             found.push(found_one.explaining(waiting).instead_of(&[TroubleKind::ClaimPending]));
         }
     }
@@ -78,13 +78,13 @@ fn taken(claim: &Value, volume: &Value) -> Option<Vec<String>> {
 
 /// What of a volume that nobody has does not suit the claim that names it, with what the claim has and what the volume.
 fn unsuited(claim: &Value, volume: &Value) -> Option<Vec<String>> {
-    const REQUEST: &str = "/spec/resources/requests/storage";
-    const CAPACITY: &str = "/spec/capacity/storage";
+    const REQUEST_POINTER: &str = "/spec/resources/requests/storage";
+    const CAPACITY_POINTER: &str = "/spec/capacity/storage";
     let modes = |of: &Value| items(of, "/spec/accessModes").filter_map(Value::as_str).collect::<Vec<_>>().join(",");
     let class = |of: &Value| class_of(of).unwrap_or_default().to_owned();
-    let is_small = size(volume, CAPACITY).zip(size(claim, REQUEST)).is_some_and(|(has, wants)| has < wants);
+    let is_small = size(volume, CAPACITY_POINTER).zip(size(claim, REQUEST_POINTER)).is_some_and(|(has, wants)| has < wants);
     let compared = [
-        ("storage", text(claim, REQUEST).to_owned(), text(volume, CAPACITY).to_owned(), !is_small),
+        ("storage", text(claim, REQUEST_POINTER).to_owned(), text(volume, CAPACITY_POINTER).to_owned(), !is_small),
         ("storageClassName", class(claim), class(volume), class(claim) == class(volume)),
         ("volumeMode", volume_mode(claim).to_owned(), volume_mode(volume).to_owned(), volume_mode(claim) == volume_mode(volume)),
         ("accessModes", modes(claim), modes(volume), has_modes(claim, volume)),
@@ -101,7 +101,7 @@ fn released(claim: &Value, volumes: &[Value], classes: &[Value], knows_classes: 
         None => "",
     };
     let provisioner = classes.iter().find(|other| text(other, "/metadata/name") == class).map(|class| text(class, "/provisioner"));
-    if !class.is_empty() && provisioner != Some(NONE) {
+    if !class.is_empty() && provisioner != Some(NO_PROVISIONER) {
         return None;
     }
     let is_free = |volume: &&Value| volume["spec"]["claimRef"].is_null() || text(volume, "/status/phase") == "Available";
@@ -121,8 +121,9 @@ fn waits_for_consumer(claim: &Value, classes: &[Value]) -> bool {
 
 /// Kubernetes 1.36, pkg/volume/util/storageclass.go: the annotation that makes a class the default one, and its name of before.
 fn is_default(class: &Value) -> bool {
-    const DEFAULT: [&str; 2] = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
-    DEFAULT.iter().any(|annotation| class["metadata"]["annotations"][*annotation] == "true")
+    const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] =
+        ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+    DEFAULT_CLASS_ANNOTATIONS.iter().any(|annotation| class["metadata"]["annotations"][*annotation] == "true")
 }
 
 fn size(of: &Value, pointer: &str) -> Option<Quantity> {

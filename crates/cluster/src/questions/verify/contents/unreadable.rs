@@ -10,7 +10,7 @@ use super::super::finding::{Finding, FindingKind, Weight};
 use super::super::part::Part;
 
 /// More keys are counted and not named.
-const MOST: usize = 100;
+const MAX_KEYS_NAMED: usize = 100;
 
 /// What a value turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,11 +95,11 @@ impl Unreadable {
             let values = if *count == 1 { "1 value" } else { &format!("{count} values") };
             part.not_checked.push(format!("{values} sealed by {by}, whose keys are not given (--encryption-config FILE)"));
         }
-        let more = self.keys.len().saturating_sub(MOST);
+        let more = self.keys.len().saturating_sub(MAX_KEYS_NAMED);
         // What is still there comes first.
         let mut keys: Vec<(Bytes, Trouble)> = self.keys.into_iter().collect();
         keys.sort_by_key(|(_, trouble)| trouble.until.is_some());
-        part.findings.extend(keys.into_iter().take(MOST).map(|(key, trouble)| finding(&key, trouble)));
+        part.findings.extend(keys.into_iter().take(MAX_KEYS_NAMED).map(|(key, trouble)| finding(&key, trouble)));
         if more > 0 {
             let says = format!("{more} more keys have values that cannot be read");
             part.findings.push(Finding::new(FindingKind::Unreadable, Weight::Medium, says));

@@ -3,7 +3,7 @@
 //! The creation time is the API server's clock at the write (apiserver v0.37, `pkg/registry/rest/meta.go`, `FillObjectMetaSystemFields`). So creation times
 //! ascend with create revisions, but for:
 //!
-//! - several API servers, whose clocks differ: [`TOLERANCE`];
+//! - several API servers, whose clocks differ: [`CLOCK_TOLERANCE_SECONDS`];
 //! - a clock that was set right: a run of objects is off, in itself in order ([`MIN_JUMP`]);
 //! - a store that was copied key by key (etcd-manager's restore, k3s's way from SQLite to etcd, vcluster's and Kamaji's moves): all that the copy wrote is
 //!   off ([`Creations::copied_until`]).
@@ -17,7 +17,7 @@ use super::change::Change;
 use super::evidence::{Evidence, Found};
 
 /// By how much the clocks of API servers may differ, in seconds. Leases and tokens break long before.
-const TOLERANCE: i64 = 120;
+const CLOCK_TOLERANCE_SECONDS: i64 = 120;
 
 /// Fewer creations show no order.
 const MIN_CREATIONS: usize = 20;
@@ -85,9 +85,9 @@ impl Creations {
             let behind = chain.partition_point(|member| *member < place);
             let earliest = behind.checked_sub(1).map(|before| self.0[chain[before]].time);
             let latest = chain.get(behind).map(|member| self.0[*member].time);
-            if let Some(earliest) = earliest.filter(|earliest| creation.time < earliest - TOLERANCE) {
+            if let Some(earliest) = earliest.filter(|earliest| creation.time < earliest - CLOCK_TOLERANCE_SECONDS) {
                 strays.push((place, earliest));
-            } else if let Some(latest) = latest.filter(|latest| creation.time > latest + TOLERANCE) {
+            } else if let Some(latest) = latest.filter(|latest| creation.time > latest + CLOCK_TOLERANCE_SECONDS) {
                 strays.push((place, latest));
             }
         }
@@ -96,8 +96,9 @@ impl Creations {
 
     /// The strays without those that a clock which was set left behind.
     fn alone(&self, strays: &[(usize, i64)]) -> Vec<(usize, i64)> {
-        let goes_on =
-            |one: &(usize, i64), other: &(usize, i64)| one.0 + 1 == other.0 && self.0[one.0].time <= self.0[other.0].time + TOLERANCE;
+        let goes_on = |one: &(usize, i64), other: &(usize, i64)| {
+            one.0 + 1 == other.0 && self.0[one.0].time <= self.0[other.0].time + CLOCK_TOLERANCE_SECONDS
+        };
         strays.chunk_by(goes_on).filter(|run| run.len() < MIN_JUMP).flatten().copied().collect()
     }
 
@@ -105,7 +106,7 @@ impl Creations {
     fn copied_until(&self, strays: &[(usize, i64)]) -> Option<Revision> {
         let ascending = self.0.windows(2).take_while(|pair| pair[0].key < pair[1].key).count() + 1;
         let head = &self.0[..ascending.min(self.0.len())];
-        let goes_back = head.windows(2).any(|pair| pair[1].time < pair[0].time - TOLERANCE);
+        let goes_back = head.windows(2).any(|pair| pair[1].time < pair[0].time - CLOCK_TOLERANCE_SECONDS);
         let by_keys = head.last().filter(|_| ascending >= MIN_ASCENDING && goes_back);
         // The part with the most strays for its length.
         let scored = strays.iter().zip(1..).map(|((place, _), upto)| (upto * CREATIONS_PER_STRAY as i64 - *place as i64, upto, *place));

@@ -21,7 +21,7 @@ use super::rule::{Facts, Rule};
 use super::stored::Encoding;
 
 /// How many writes before and behind one are compared with it.
-const NEIGHBOURS: usize = 50;
+const NEIGHBOUR_WRITES: usize = 50;
 
 /// More of them in JSON are the store's own.
 const MAX_IN_JSON: usize = 5;
@@ -74,7 +74,7 @@ impl Encodings {
             let (protobuf, json) = &mut odd.behind;
             *if is_json { json } else { protobuf } += 1;
         }
-        while self.odd.front().is_some_and(|odd| odd.behind.0 + odd.behind.1 >= NEIGHBOURS) {
+        while self.odd.front().is_some_and(|odd| odd.behind.0 + odd.behind.1 >= NEIGHBOUR_WRITES) {
             self.odd.pop_front().and_then(Odd::judge).into_iter().for_each(|evidence| found.add(evidence));
         }
         if is_json {
@@ -82,7 +82,7 @@ impl Encodings {
             self.odd.push_back(Odd { revision, key: key.clone(), before: (self.last.len() - json, json), behind: (0, 0) });
         }
         self.last.push_back(is_json);
-        if self.last.len() > NEIGHBOURS {
+        if self.last.len() > NEIGHBOUR_WRITES {
             self.last.pop_front();
         }
     }

@@ -23,7 +23,7 @@ use super::stored::Encoding;
 const MAX_STRAYS: usize = 3;
 
 /// Into how many parts the history is cut; a key is late that was created in the last one.
-const PARTS: i64 = 4;
+const HISTORY_PARTS: i64 = 4;
 
 /// Keys that begin alike.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Rule for Foreign {
 
     fn finish(&mut self, facts: &Facts<'_>, found: &mut Found) {
         for (start, group) in std::mem::take(&mut self.groups) {
-            let is_late = group.since.0 > facts.newest.0 - facts.newest.0 / PARTS;
+            let is_late = group.since.0 > facts.newest.0 - facts.newest.0 / HISTORY_PARTS;
             if group.is_used || !is_late || group.keys.len() > MAX_STRAYS {
                 continue;
             }

@@ -3,7 +3,7 @@
 //! Source: the strategies of kinds that count generations (kubernetes v1.37, `pkg/registry/*/*/strategy.go`, `PrepareForUpdate`; apiextensions-apiserver
 //! v0.37, `pkg/registry/customresource/strategy.go`) add one wherever the spec changed after defaulting. Exempt are:
 //!
-//! - kinds that do not count, and releases in which a kind did not yet: [`COUNTING`];
+//! - kinds that do not count, and releases in which a kind did not yet: [`COUNTING_KINDS`];
 //! - the binding of a pod, which writes `spec.nodeName` past the strategy (`pkg/registry/core/pod/storage/storage.go`, `setPodNodeAndMetadata`);
 //! - fields that only one of the two versions has: defaults, dropped gates and pruning enter with the next write by anybody
 //!   (`pkg/registry/core/service/storage/storage.go`, `defaultOnRead`; CRD defaults), so that only a value which became another one counts;
@@ -21,7 +21,7 @@ use super::rule::{Facts, Rule};
 use super::wire::spec;
 
 /// Kinds that count a generation whenever their spec changes: resource, group, and the first release that is known to do so.
-const COUNTING: [(&str, &str, u16); 13] = [
+const COUNTING_KINDS: [(&str, &str, u16); 13] = [
     ("replicationcontrollers", "", 8),
     ("deployments", "apps", 8),
     ("daemonsets", "apps", 8),
@@ -68,7 +68,7 @@ fn counts(kind: &Kind, release: Release) -> bool {
     if kind.is_custom() {
         return release.0 >= CUSTOM_SINCE;
     }
-    COUNTING.iter().any(|(plural, group, first)| kind.plural == *plural && kind.group == *group && release.0 >= *first)
+    COUNTING_KINDS.iter().any(|(plural, group, first)| kind.plural == *plural && kind.group == *group && release.0 >= *first)
 }
 
 /// The first member of the spec whose value became another one, in words.

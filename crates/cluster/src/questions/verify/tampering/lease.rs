@@ -14,7 +14,7 @@ use super::evidence::{Evidence, Found};
 use super::rule::{Facts, Rule};
 
 /// The kind whose objects expire.
-const EXPIRING: &str = "Event";
+const EXPIRING_KIND: &str = "Event";
 
 /// Looks at leases.
 pub(super) struct Lease;
@@ -25,7 +25,7 @@ impl Rule for Lease {
             return;
         }
         let kind = change.own_kind().or_else(|| change.resource().filter(|kind| kind.is_custom()));
-        if kind.is_some_and(|kind| kind.kind != EXPIRING) {
+        if kind.is_some_and(|kind| kind.kind != EXPIRING_KIND) {
             let says = "the key expires with a lease, which API servers give to no object of this kind";
             let fact = format!("it is attached to the lease {:x}", change.version.lease);
             found.add(Evidence::new(change.revision(), change.key(), Weight::High, says).because(fact));

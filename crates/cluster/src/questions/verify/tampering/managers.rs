@@ -7,7 +7,7 @@
 //! - all but a few kinds that hold nothing except what users write ([`WRITTEN_BY_USERS`]): bindings, evictions, deletions and what registries allocate leave no
 //!   entry (kubernetes v1.37, `pkg/registry/core/pod/storage/{storage,eviction}.go`, `pkg/registry/core/service/storage/alloc.go`);
 //! - resources that webhooks or policies change at updates: managers are computed before admission (apiserver v0.37, `pkg/endpoints/handlers/update.go`);
-//! - writes within [`SETTLED`] of the newest entry, whose times are whole seconds of the clock of any API server;
+//! - writes within [`SETTLED_SECONDS`] of the newest entry, whose times are whole seconds of the clock of any API server;
 //! - defaults and pruning, as of generations: only a value that became another one counts, or a member of `data` that came or went;
 //! - managers that changed while the content did not: tools rewrite them lawfully (client-go v0.37, `util/csaupgrade/upgrade.go`; `capmanagers.go`).
 
@@ -35,10 +35,10 @@ const WRITTEN_BY_USERS: [(&str, &str, &[&str]); 5] = [
 ];
 
 /// Seconds after the newest entry from which a write is not one of its own.
-const SETTLED: f64 = 60.0;
+const SETTLED_SECONDS: f64 = 60.0;
 
 /// Kinds that change what is written: kind, the list of rules, and what a rule's resources are called.
-const CHANGING: [(&str, &str); 2] =
+const CHANGING_KINDS: [(&str, &str); 2] =
     [("mutatingwebhookconfigurations", "/webhooks"), ("mutatingadmissionpolicies", "/spec/matchConstraints/resourceRules")];
 
 /// A content that changed, and when a manager wrote last.
@@ -61,7 +61,7 @@ pub(super) struct Managers {
 impl Rule for Managers {
     fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, _: &mut Found) {
         let Some(kind) = change.own_kind() else { return };
-        if let Some((_, rules)) = CHANGING.iter().find(|(plural, _)| kind.plural == *plural) {
+        if let Some((_, rules)) = CHANGING_KINDS.iter().find(|(plural, _)| kind.plural == *plural) {
             if let Some(object) = facts.reader.whole(change.key(), &change.version.value) {
                 self.admitted.extend(resources(&object, rules));
             }
@@ -83,7 +83,7 @@ impl Rule for Managers {
             // What is newer than every time in the data is not older than the newest of them.
             let Some(dated) = facts.clock.date(revision).or_else(|| facts.clock.newest()) else { continue };
             let late = dated.time.duration_since(newest).as_secs_f64() - dated.error;
-            if late >= SETTLED {
+            if late >= SETTLED_SECONDS {
                 let says = "the content changed and no manager's entry did";
                 let since = format!("the newest entry in managedFields is {late:.0} s older than the write");
                 found.add(Evidence::new(revision, &key, Weight::Medium, says).because(fact).because(since));

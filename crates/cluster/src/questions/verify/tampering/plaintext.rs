@@ -20,7 +20,7 @@ use super::rule::{Facts, Rule};
 use super::stored::Encoding;
 
 /// How many writes on each side of one in plaintext must be sealed.
-const NEIGHBOURS: usize = 3;
+const NEIGHBOUR_WRITES: usize = 3;
 
 /// How many before it, where nothing of the resource follows.
 const MIN_SEALED: usize = 10;
@@ -71,7 +71,7 @@ impl Rule for Plaintext {
             // Whether others are still sealed later.
             let others = self.last.iter().filter(|(other, _)| **other != name).map(|(_, revision)| *revision).max();
             for plain in resource.plain {
-                let is_between = plain.before >= NEIGHBOURS && plain.behind >= NEIGHBOURS;
+                let is_between = plain.before >= NEIGHBOUR_WRITES && plain.behind >= NEIGHBOUR_WRITES;
                 let is_last = plain.before >= MIN_SEALED && plain.behind == 0 && !plain.goes_on && others > Some(plain.revision);
                 if is_between || is_last {
                     let says = "the value is in plaintext where API servers seal";

@@ -4,7 +4,7 @@
 //! `pkg/server/compact.go`), etcd v3.7 (`etcdctl/ctlv3/command/check.go`), vcluster (`pkg/syncer`); of the others their documentation.
 
 /// What keys begin with, and the program.
-const PROGRAMS: [(&str, &str); 21] = [
+const KEY_PROGRAMS: [(&str, &str); 21] = [
     ("/apisix/", "APISIX"),
     ("/bootstrap/", "k3s"),
     ("/calico/", "Calico"),
@@ -30,7 +30,7 @@ const PROGRAMS: [(&str, &str); 21] = [
 
 /// Returns the program whose key it is; `None` where none is known.
 pub(super) fn program_of(key: &[u8]) -> Option<&'static str> {
-    PROGRAMS.iter().find(|(start, _)| key.starts_with(start.as_bytes())).map(|(_, program)| *program)
+    KEY_PROGRAMS.iter().find(|(start, _)| key.starts_with(start.as_bytes())).map(|(_, program)| *program)
 }
 
 /// Returns what the keys of one program have in common: the first segment, and below `prefix` the second too.

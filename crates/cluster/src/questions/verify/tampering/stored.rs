@@ -11,10 +11,10 @@ use ketcd_kube::{Body, Decoder, FieldSet};
 use super::json_form::JsonForm;
 
 /// Protobuf as API servers store it (apimachinery v0.37, `pkg/runtime/serializer/protobuf/protobuf.go`).
-const PROTOBUF: &[u8] = b"k8s\0";
+const PROTOBUF_MAGIC: &[u8] = b"k8s\0";
 
 /// CBOR with the tag that describes itself (apimachinery v0.37, `pkg/runtime/serializer/cbor/cbor.go`).
-const CBOR: &[u8] = b"\xd9\xd9\xf7";
+const CBOR_MAGIC: &[u8] = b"\xd9\xd9\xf7";
 
 /// What the rules look at in every object.
 const LOOKED_AT: [&str; 12] = [
@@ -123,8 +123,8 @@ impl Reader {
     fn encoding(&self, value: &[u8]) -> Encoding {
         let seal = self.keys.seal_of(value);
         match seal.scheme {
-            Scheme::Identity if value.starts_with(PROTOBUF) => Encoding::Protobuf,
-            Scheme::Identity if value.starts_with(CBOR) => Encoding::Cbor,
+            Scheme::Identity if value.starts_with(PROTOBUF_MAGIC) => Encoding::Protobuf,
+            Scheme::Identity if value.starts_with(CBOR_MAGIC) => Encoding::Cbor,
             Scheme::Identity if value.trim_ascii_start().starts_with(b"{") => Encoding::Json(JsonForm::of(value)),
             Scheme::Identity => Encoding::Other,
             scheme => Encoding::Sealed { scheme, name: seal.name },

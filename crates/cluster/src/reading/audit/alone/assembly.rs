@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use ketcd_audit::{Placed, Unplaced, Written, may_stay, place};
 use ketcd_store::Result;
-use ketcd_store::load::{RebuiltChange, ValuePlace, ValueWriter, Values};
+use ketcd_store::load::{RebuiltChange, RebuiltValues, ValuePlace, ValueWriter};
 
-use super::collection::{Collected, Did, Found, KnownKey};
+use super::collection::{Collected, Did, KnownKey, ShownChange};
 use super::derivation::{Sending, made, scaled, with};
 
 /// A key that is there.
@@ -25,9 +25,9 @@ struct Alive {
 ///
 /// # Errors
 /// TMPDIR has no room, or they take more.
-pub(super) fn changes(mut collected: Collected, name: &str, most: u64) -> Result<(Vec<Vec<u8>>, Vec<Values>, Vec<RebuiltChange>)> {
+pub(super) fn changes(mut collected: Collected, name: &str, most: u64) -> Result<(Vec<Vec<u8>>, Vec<RebuiltValues>, Vec<RebuiltChange>)> {
     for at in 0..collected.found.len() {
-        let Found { key, revision, did, .. } = collected.found[at];
+        let ShownChange { key, revision, did, .. } = collected.found[at];
         // Older API servers answer a deletion with the object as it was.
         if let (Did::Deleted, Some(revision)) = (did, revision)
             && collected.has_version(key, revision)
@@ -56,7 +56,7 @@ pub(super) fn changes(mut collected: Collected, name: &str, most: u64) -> Result
 }
 
 /// Where everything that was found goes. What the log does not show changes no revision of what it shows, so it goes last.
-fn placed(found: &[Found]) -> Vec<Placed> {
+fn placed(found: &[ShownChange]) -> Vec<Placed> {
     let mut places = vec![Placed { revision: 0, sub_revision: 0 }; found.len()];
     let mut known: Vec<Written> = Vec::new();
     let mut versions: HashMap<(u32, u64), KnownVersions> = HashMap::new();
@@ -107,7 +107,7 @@ impl KnownVersions {
 }
 
 /// A change without a revision, with what the versions of its object say.
-fn bounded(change: &Found, versions: &HashMap<(u32, u64), KnownVersions>) -> Unplaced {
+fn bounded(change: &ShownChange, versions: &HashMap<(u32, u64), KnownVersions>) -> Unplaced {
     let (from, to) = change.times.unwrap_or_default();
     let of_same = versions.get(&(change.key, change.uid));
     let (after, before) = match (change.did, of_same) {
@@ -129,7 +129,7 @@ fn number(changes: &mut [RebuiltChange]) {
 struct Replay {
     keys: Vec<KnownKey>,
     /// The values that bodies hold, and those that were worked out.
-    read: Values,
+    read: RebuiltValues,
     derived: ValueWriter,
     /// Values that were worked out and are still needed: a file that is being written is not read.
     waiting: HashMap<u32, Box<[u8]>>,
@@ -138,10 +138,10 @@ struct Replay {
 }
 
 /// Which of the files of values those are that were worked out.
-const DERIVED: usize = 1;
+const DERIVED_FILE: usize = 1;
 
 impl Replay {
-    fn take(&mut self, found: &Found, place: Placed) -> Result<()> {
+    fn take(&mut self, found: &ShownChange, place: Placed) -> Result<()> {
         match found.did {
             Did::Object(value) => {
                 self.waiting.remove(&found.key);
@@ -171,7 +171,7 @@ impl Replay {
             return serde_json::from_slice(object).ok();
         }
         let (file, value) = self.alive.get(&self.keys[key as usize].key)?.value;
-        (file != DERIVED).then(|| serde_json::from_slice(&self.read.at(value)).ok()).flatten()
+        (file != DERIVED_FILE).then(|| serde_json::from_slice(&self.read.at(value)).ok()).flatten()
     }
 
     /// The length of the object of a key.
@@ -181,7 +181,7 @@ impl Replay {
     }
 
     /// Writes an object that was worked out; `None` says that it could not be.
-    fn derive(&mut self, found: &Found, place: Placed, object: Option<Value>) -> Result<()> {
+    fn derive(&mut self, found: &ShownChange, place: Placed, object: Option<Value>) -> Result<()> {
         let numbered =
             object.filter(Value::is_object).and_then(|object| with(object, "/metadata/resourceVersion", place.revision.to_string()));
         let Some(object) = numbered else {
@@ -193,11 +193,11 @@ impl Replay {
         let text = serde_json::to_vec(&object).unwrap_or_default();
         let value = self.derived.write(&text)?;
         self.waiting.insert(found.key, text.into());
-        self.put(found, place, (DERIVED, value), true);
+        self.put(found, place, (DERIVED_FILE, value), true);
         Ok(())
     }
 
-    fn put(&mut self, found: &Found, place: Placed, value: (usize, ValuePlace), is_derived: bool) {
+    fn put(&mut self, found: &ShownChange, place: Placed, value: (usize, ValuePlace), is_derived: bool) {
         let key = &self.keys[found.key as usize].key;
         let before = self.alive.get(key);
         let is_creation = found.creates && before.is_none();
@@ -238,7 +238,7 @@ impl Replay {
     }
 
     /// Deletes what is known of a collection, but what may stay for a while.
-    fn delete_collection(&mut self, found: &Found, place: Placed) {
+    fn delete_collection(&mut self, found: &ShownChange, place: Placed) {
         let prefix = self.keys[found.key as usize].key.clone();
         let within = self.alive.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
         let within: Vec<u32> = within.map(|(_, alive)| alive.key).collect();

@@ -38,12 +38,12 @@ pub(super) enum Did {
 
 /// A change of a key, or what shows one.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ShownChange {
     /// The place among the keys.
     pub key: u32,
     pub revision: Option<i64>,
     pub did: Did,
-    /// When its request was received and answered, in microseconds; of an object of a file, when its newest time was written.
+    /// When its request was received and answered, in microseconds; for an object from a file, when its newest time was written.
     pub times: Option<(i64, i64)>,
     /// Whether a request wrote it, and did not only show it.
     pub is_write: bool,
@@ -65,7 +65,7 @@ pub(super) struct KnownKey {
 }
 
 /// Times in objects are whole seconds, in microseconds.
-const SECOND: i64 = 1_000_000;
+const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// What was collected.
 pub(super) struct Collected {
@@ -73,7 +73,7 @@ pub(super) struct Collected {
     places: HashMap<Vec<u8>, u32>,
     kinds: TargetKinds,
     pub writer: ValueWriter,
-    pub found: Vec<Found>,
+    pub found: Vec<ShownChange>,
     /// Where the version of a key at a revision is among what was found.
     versions: HashMap<(u32, i64), usize>,
     /// Resources whose changes are logged without bodies, and those that are logged without answers, with how many.
@@ -115,7 +115,7 @@ impl Collected {
         }
         self.count(request, &effect.made);
         let RequestEffect { namespace, name, revision, made } = effect;
-        let mut found = Found {
+        let mut found = ShownChange {
             key: self.key(request, kind.as_deref(), (&namespace, &name)),
             revision,
             did: Did::Hidden,
@@ -155,7 +155,7 @@ impl Collected {
     pub(super) fn add_base(&mut self, key_value: &KeyValue) -> Result<()> {
         let revision = Some(key_value.mod_revision.0.max(1));
         let key = self.place(&key_value.key, false, &self.none.clone());
-        let found = Found {
+        let found = ShownChange {
             key,
             revision,
             did: Did::Hidden,
@@ -169,12 +169,12 @@ impl Collected {
         };
         let Ok(object) = serde_json::from_slice::<Value>(&key_value.value) else { return Ok(()) };
         // The newest time in an object is that of its last write.
-        let written = newest_stamp(&object).map(|time| (time.as_microsecond(), time.as_microsecond() + SECOND));
-        self.add_object(Found { times: written, ..found }, object, None)
+        let written = newest_stamp(&object).map(|time| (time.as_microsecond(), time.as_microsecond() + MICROS_PER_SECOND));
+        self.add_object(ShownChange { times: written, ..found }, object, None)
     }
 
     /// Takes a version of an object. The same version may be answered often: who wrote it was answered first.
-    fn add_object(&mut self, found: Found, object: Value, kind: Option<&Kind>) -> Result<()> {
+    fn add_object(&mut self, found: ShownChange, object: Value, kind: Option<&Kind>) -> Result<()> {
         let Some(revision) = found.revision else { return Ok(()) };
         let is_other = kind.is_some_and(|kind| object["kind"] != *kind.kind)
             || matches!(object["kind"].as_str(), None | Some("Status" | "Table" | "PartialObjectMetadata"));
@@ -184,19 +184,19 @@ impl Collected {
         let known = self.versions.get(&(found.key, revision)).copied();
         if let Some(known) = known.filter(|&known| matches!(self.found[known].did, Did::Object(_))) {
             let before = &mut self.found[known];
-            let is_earlier = |found: &Found, before: &Found| match (found.times, before.times) {
+            let is_earlier = |found: &ShownChange, before: &ShownChange| match (found.times, before.times) {
                 (Some((_, to)), Some((_, known))) => to < known,
                 (times, _) => times.is_some(),
             };
             if found.is_write && (!before.is_write || is_earlier(&found, before)) {
-                *before = Found { did: before.did, uid: before.uid, has_node: before.has_node, ..found };
+                *before = ShownChange { did: before.did, uid: before.uid, has_node: before.has_node, ..found };
             }
             return Ok(());
         }
         let place = self.write(&object)?;
         let uid = object["metadata"]["uid"].as_str().map_or(found.uid, number);
         let has_node = object["kind"] == "Pod" && object["spec"]["nodeName"].is_string();
-        let found = Found { did: Did::Object(place), uid, has_node, ..found };
+        let found = ShownChange { did: Did::Object(place), uid, has_node, ..found };
         match known {
             Some(known) => self.found[known] = found,
             None => {
@@ -214,8 +214,9 @@ impl Collected {
 
     /// The first revision that a request wrote; the newest one where none did.
     pub(super) fn oldest(&self) -> i64 {
-        let revisions =
-            |is_counted: fn(&Found) -> bool| self.found.iter().filter(move |found| is_counted(found)).filter_map(|found| found.revision);
+        let revisions = |is_counted: fn(&ShownChange) -> bool| {
+            self.found.iter().filter(move |found| is_counted(found)).filter_map(|found| found.revision)
+        };
         revisions(|found| found.is_write).min().or_else(|| revisions(|_| true).max()).unwrap_or(1)
     }
 
@@ -274,7 +275,7 @@ fn number(uid: &str) -> u64 {
     hasher.finish().max(1)
 }
 
-impl Found {
+impl ShownChange {
     /// When the request was answered.
     pub(super) fn time(&self) -> Timestamp {
         self.times.and_then(|(_, to)| Timestamp::from_microsecond(to).ok()).unwrap_or_default()

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Returns the object as it is stored: Events of `events.k8s.io` are stored as those of the core group (kubernetes
 /// `pkg/apis/core/v1/conversion.go` and `pkg/apis/events/v1/conversion.go`).
 pub(super) fn stored(mut object: Value) -> Value {
-    const RENAMED: [(&str, &str); 8] = [
+    const RENAMED_FIELDS: [(&str, &str); 8] = [
         ("regarding", "involvedObject"),
         ("note", "message"),
         ("deprecatedSource", "source"),
@@ -17,7 +17,7 @@ pub(super) fn stored(mut object: Value) -> Value {
     ];
     let is_event = object["kind"] == "Event" && object["apiVersion"].as_str().is_some_and(|version| version.starts_with("events.k8s.io/"));
     let Some(members) = object.as_object_mut().filter(|_| is_event) else { return object };
-    for (of_events, of_core) in RENAMED {
+    for (of_events, of_core) in RENAMED_FIELDS {
         if let Some(value) = members.remove(of_events) {
             members.insert(of_core.to_owned(), value);
         }

@@ -47,7 +47,7 @@ pub(super) fn with(mut object: Value, field: &'static str, value: impl Into<Valu
 
 /// An update of the object itself changes neither its status nor what the API server keeps in its metadata.
 fn replaced(before: &Value, mut sent: Value) -> Option<Value> {
-    const KEPT: [&str; 6] = [
+    const KEPT_METADATA: [&str; 6] = [
         "/status",
         "/metadata/uid",
         "/metadata/creationTimestamp",
@@ -55,7 +55,7 @@ fn replaced(before: &Value, mut sent: Value) -> Option<Value> {
         "/metadata/deletionTimestamp",
         "/metadata/deletionGracePeriodSeconds",
     ];
-    for field in KEPT {
+    for field in KEPT_METADATA {
         if let Some(kept) = before.pointer(field).filter(|_| field == "/status" || sent.pointer(field).is_none()) {
             sent = with(sent, field, kept.clone())?;
         }

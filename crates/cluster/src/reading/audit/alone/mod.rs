@@ -41,7 +41,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
     let (mut bytes, mut failed, mut seen) = (0, None, SeenRequests::default());
     rotation::read(logs, &mut |log, from| {
-        let mut counted = Counted { from, length: 0 };
+        let mut counted = CountedReader { from, length: 0 };
         let (report, ended) = reader.read(&mut counted, &mut |mut request| {
             let effects = effects(&request);
             request.bodies = None;
@@ -127,7 +127,7 @@ impl SeenRequests {
         let plural = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
         let why = match (self.writes, self.with_bodies) {
             (0, _) => "none of them asks for a change".to_owned(),
-            (writes, _) if writes == self.refused => format!("{writes} of them ask for changes, and all of these were refused"),
+            (writes, _) if writes == self.refused => format!("{writes} of them ask for changes, and the API server refused all of these"),
             (_, 0) => format!("{} of them ask for changes, and the policy logs these without bodies (level Metadata)", self.writes),
             (..) => format!("{} of them ask for changes, and no body of these holds an object or is of one that is known", self.writes),
         };
@@ -135,17 +135,17 @@ impl SeenRequests {
             "{name} {is} of {} from {from} to {to}: {why}, so it shows no object{damage}",
             plural(self.requests, "request")
         ))
-        .hint("give it with what it is the log of, and changes get their users: -f SNAPSHOT -f LOG; history --requests then lists the requests that changed nothing, too")
+        .hint("read it with the data that it belongs to, and changes get their users: -f SNAPSHOT -f LOG; history --requests then lists the requests that changed nothing, too")
     }
 }
 
 /// A stream, and how much was read of it.
-struct Counted<'r> {
+struct CountedReader<'r> {
     from: &'r mut dyn std::io::Read,
     length: u64,
 }
 
-impl std::io::Read for Counted<'_> {
+impl std::io::Read for CountedReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let length = self.from.read(into)?;
         self.length += length as u64;

@@ -36,7 +36,7 @@ pub(super) struct Restarts {
 }
 
 /// A reading of a lock.
-enum Reading {
+enum LockReading {
     Held(Held),
     /// The revision is between two sources: the newest before it and the oldest after it that can be read.
     Between(Revision, Revision),
@@ -85,7 +85,8 @@ impl Feed<'_> {
         let unknown = |from: Revision, to: Revision| {
             self.note_unknown(RestartsUnknown::Unread { lock: lock.name.clone(), from, to });
         };
-        let (Reading::Held(first), Reading::Held(last)) = (self.reading(lock, after).await?, self.reading(lock, until).await?) else {
+        let (LockReading::Held(first), LockReading::Held(last)) = (self.reading(lock, after).await?, self.reading(lock, until).await?)
+        else {
             unknown(after.after(), until);
             return Ok(Vec::new());
         };
@@ -104,14 +105,14 @@ impl Feed<'_> {
                 continue;
             }
             let middle = Revision(i64::midpoint(low.0.0, high.0.0));
-            let reading = if reads.next().is_some() { self.reading(lock, middle).await? } else { Reading::Unreadable };
+            let reading = if reads.next().is_some() { self.reading(lock, middle).await? } else { LockReading::Unreadable };
             match reading {
-                Reading::Held(held) => open.extend([((middle, held.clone()), high, false), (low, (middle, held), false)]),
-                Reading::Between(before, next) => {
+                LockReading::Held(held) => open.extend([((middle, held.clone()), high, false), (low, (middle, held), false)]),
+                LockReading::Between(before, next) => {
                     let (before, next) = (self.at_edge(lock, before, &low).await?, self.at_edge(lock, next, &high).await?);
                     open.extend([(next.clone(), high, false), (before.clone(), next, true), (low, before, false)]);
                 }
-                Reading::Unreadable => {
+                LockReading::Unreadable => {
                     unknown(low.0.after(), high.0);
                     holder = high.1.holder.or(holder);
                 }
@@ -123,21 +124,21 @@ impl Feed<'_> {
     /// The lock at the edge of revisions that cannot be read, or at the end of the span where that is nearer.
     async fn at_edge(&self, lock: &Lock, edge: Revision, end: &(Revision, Held)) -> Result<(Revision, Held)> {
         match self.reading(lock, edge).await? {
-            Reading::Held(held) => Ok((edge, held)),
+            LockReading::Held(held) => Ok((edge, held)),
             _ => Ok(end.clone()),
         }
     }
 
-    async fn reading(&self, lock: &Lock, at: Revision) -> Result<Reading> {
+    async fn reading(&self, lock: &Lock, at: Revision) -> Result<LockReading> {
         let listing = self.cluster.source.range(KeyRange::key(lock.key.as_str()), At::Revision(at), Want::Values).await;
         let entry = match listing {
             Ok(mut listing) => listing.entries.try_next().await,
             Err(error) => Err(error),
         };
         match entry {
-            Ok(entry) => Ok(Reading::Held(entry.map(|entry| self.held(&entry)).unwrap_or_default())),
-            Err(StoreError::Between { before, after, .. }) => Ok(Reading::Between(before, after)),
-            Err(error) if error.is_denied() || matches!(error, StoreError::Compacted { .. }) => Ok(Reading::Unreadable),
+            Ok(entry) => Ok(LockReading::Held(entry.map(|entry| self.held(&entry)).unwrap_or_default())),
+            Err(StoreError::Between { before, after, .. }) => Ok(LockReading::Between(before, after)),
+            Err(error) if error.is_denied() || matches!(error, StoreError::Compacted { .. }) => Ok(LockReading::Unreadable),
             Err(error) => Err(error.into()),
         }
     }

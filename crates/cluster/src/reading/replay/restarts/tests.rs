@@ -275,7 +275,7 @@ async fn revisions_that_were_compacted_meanwhile_are_reported() {
 }
 
 /// The takeovers of a recorded cluster whose scheduler was killed twice while pods waited.
-const RECORDED: [i64; 2] = [923, 1356];
+const RECORDED_TAKEOVERS: [i64; 2] = [923, 1356];
 
 async fn recorded() -> Cluster {
     let file = testdata::path("captures/k136-restart/snapshot.db.zst").to_str().unwrap().to_owned();
@@ -287,7 +287,7 @@ async fn the_takeovers_of_a_recorded_cluster_are_found() {
     let cluster = recorded().await;
     let span = cluster.source.span().await.unwrap();
     let found = Feed::new(&cluster).await.unwrap().restarts(span.oldest, span.newest).await.unwrap().takeovers;
-    assert_eq!(found.iter().map(|takeover| takeover.revision).collect::<Vec<_>>(), RECORDED);
+    assert_eq!(found.iter().map(|takeover| takeover.revision).collect::<Vec<_>>(), RECORDED_TAKEOVERS);
     assert!(found.iter().all(|takeover| takeover.schedulers.certain.contains("default-scheduler")));
 }
 
@@ -299,7 +299,9 @@ async fn a_new_process_counts_no_pod_that_the_one_before_had_assumed() {
     let each = decisions.each(|decision| {
         let explanation = decision.explain().explanation;
         assert_ne!(explanation.agreement, Agreement::Disagrees, "{}", explanation.attempt.pod.full_name());
-        for (decided, takeover) in after.iter_mut().zip(RECORDED).filter(|(_, takeover)| explanation.evaluated_revision >= *takeover) {
+        for (decided, takeover) in
+            after.iter_mut().zip(RECORDED_TAKEOVERS).filter(|(_, takeover)| explanation.evaluated_revision >= *takeover)
+        {
             *decided += 1;
             assert!(explanation.assumed.iter().all(|pod| pod.written > takeover), "{:?}", explanation.assumed);
         }

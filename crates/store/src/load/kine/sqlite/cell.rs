@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::numbers::{PageNumber, u16_at, u32_at};
-use super::pages::{Moment, Page, Pages};
+use super::pages::{LogMoment, Pages, SqlitePage};
 use super::record::varint;
 
 /// What kind of page it is, by its first byte.
@@ -32,7 +32,7 @@ impl PageKind {
 }
 
 /// The header of a b-tree page, and where its cells begin.
-pub(super) struct Header {
+pub(super) struct TreePageHeader {
     pub(super) kind: PageKind,
     /// The child behind the last cell, of branches.
     pub(super) last_child: PageNumber,
@@ -40,9 +40,9 @@ pub(super) struct Header {
     pub(super) cells: Vec<usize>,
 }
 
-impl Header {
+impl TreePageHeader {
     /// Reads the header; `None` where the page is none of a b-tree.
-    pub(super) fn read(page: &Page<'_>) -> Option<Self> {
+    pub(super) fn read(page: &SqlitePage<'_>) -> Option<Self> {
         // The database's own header stands before that of its first page.
         let start = if page.number == 1 { 100 } else { 0 };
         let bytes = page.bytes;
@@ -91,7 +91,7 @@ impl Payload<'_> {
 
 impl Cell {
     /// Reads the cell of `kind` that begins at `at`.
-    pub(super) fn read(page: &Page<'_>, kind: PageKind, at: usize) -> Option<Self> {
+    pub(super) fn read(page: &SqlitePage<'_>, kind: PageKind, at: usize) -> Option<Self> {
         let bytes = page.bytes;
         let mut at = if kind == PageKind::IndexBranch { at + 4 } else { at };
         let length = usize::try_from(varint(bytes, &mut at)?).ok().filter(|&length| length <= i32::MAX as usize)?;
@@ -122,9 +122,9 @@ impl Cell {
     /// A fragment that says what is wrong with its overflow pages.
     pub(in super::super) fn payload<'p>(
         &self,
-        page: &Page<'p>,
+        page: &SqlitePage<'p>,
         pages: &Pages,
-        moment: Moment,
+        moment: LogMoment,
         take: &mut dyn FnMut(PageNumber) -> bool,
     ) -> Result<Payload<'p>, String> {
         let local = page.bytes.get(self.local.clone()).ok_or("its page is too short")?;
@@ -137,15 +137,15 @@ impl Cell {
         while joined.len() < self.length {
             let number = next;
             if !take(number) {
-                return Err(format!("page {number}, where it goes on, holds something else too"));
+                return Err(format!("page {number}, where it continues, also holds something else"));
             }
-            let page = pages.page(number, moment).ok_or_else(|| format!("page {number}, where it goes on, is not there"))?;
+            let page = pages.page(number, moment).ok_or_else(|| format!("page {number}, where it continues, is missing"))?;
             next = u32_at(page.bytes, 0).unwrap_or_default();
             let content = &page.bytes[4..];
             joined.extend_from_slice(&content[..content.len().min(self.length - joined.len())]);
         }
         if next != 0 {
-            return Err(format!("it goes on in page {next}, behind its end"));
+            return Err(format!("it continues in page {next}, beyond its end"));
         }
         Ok(Payload::Joined(joined))
     }
@@ -163,8 +163,8 @@ fn local_length(length: usize, page: usize, is_table_leaf: bool) -> usize {
 }
 
 /// The cells of a page that looks like a leaf of a table; none of another page.
-pub(in super::super) fn table_cells(page: &Page<'_>) -> Vec<Cell> {
-    let header = Header::read(page).filter(|header| header.kind == PageKind::TableLeaf);
-    let cells = |header: Header| header.cells.into_iter().filter_map(|at| Cell::read(page, header.kind, at)).collect();
+pub(in super::super) fn table_cells(page: &SqlitePage<'_>) -> Vec<Cell> {
+    let header = TreePageHeader::read(page).filter(|header| header.kind == PageKind::TableLeaf);
+    let cells = |header: TreePageHeader| header.cells.into_iter().filter_map(|at| Cell::read(page, header.kind, at)).collect();
     header.map_or_else(Vec::new, cells)
 }

@@ -7,7 +7,7 @@ use super::numbers::checksummed;
 /// The bytes that are looked at: the header, and up to which frame the log was written back, and is being.
 pub(in super::super) const INDEX_HEADER: usize = 132;
 
-const VERSION: u32 = 3_007_000;
+const INDEX_VERSION: u32 = 3_007_000;
 
 /// What an index says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +23,16 @@ pub(in super::super) struct LogIndex {
 }
 
 impl LogIndex {
-    /// Reads an index; `None` where its checksum does not hold, as when it was never written. It has the byte order of the machine that wrote it.
+    /// Reads an index; `None` where its checksum does not match, as when it was never written. It has the byte order of the machine that wrote it.
     pub(in super::super) fn read(bytes: &[u8]) -> Option<Self> {
-        const CHECKED: usize = 40;
+        const CHECKED_BYTES: usize = 40;
         [false, true].into_iter().find_map(|is_big_endian| {
             let word = |at: usize| {
                 let bytes = bytes.get(at..at + 4)?.try_into().ok()?;
                 Some(if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
             };
-            let holds = checksummed(bytes.get(..CHECKED)?, is_big_endian, (0, 0)) == (word(CHECKED)?, word(CHECKED + 4)?);
-            let is_written = word(0)? == VERSION && *bytes.get(12)? == 1;
+            let holds = checksummed(bytes.get(..CHECKED_BYTES)?, is_big_endian, (0, 0)) == (word(CHECKED_BYTES)?, word(CHECKED_BYTES + 4)?);
+            let is_written = word(0)? == INDEX_VERSION && *bytes.get(12)? == 1;
             let index = || {
                 let frames = word(16)?;
                 let (written_back, attempted) = (word(96)?, word(128).unwrap_or(frames));

@@ -11,20 +11,20 @@ use bytes::Bytes;
 use super::index::LogIndex;
 use super::numbers::{PageNumber, checksummed, page_size, u32_at};
 
-const HEADER: usize = 32;
+const LOG_HEADER_BYTES: usize = 32;
 const FRAME_HEADER: usize = 24;
 
 /// The lowest bit says in which order the words are that checksums are made of.
-const MAGIC: u32 = 0x377f_0682;
+const LOG_MAGIC: u32 = 0x377f_0682;
 
 /// A log, its frames in runs.
-pub(in super::super) struct Log {
+pub(in super::super) struct SqliteLog {
     /// The whole file.
     pub(in super::super) bytes: Bytes,
     /// The size of pages, where its header holds.
     pub(in super::super) page_size: Option<usize>,
     /// The committed frames first, then runs of others.
-    pub(in super::super) runs: Vec<Run>,
+    pub(in super::super) runs: Vec<FrameRun>,
     /// How many pages the database has after the last commit.
     pub(in super::super) pages: Option<PageNumber>,
     /// Where the committed frames end.
@@ -39,14 +39,14 @@ pub(in super::super) struct Log {
 
 /// Frames that follow each other, up to a commit.
 #[derive(Default)]
-pub(in super::super) struct Run {
+pub(in super::super) struct FrameRun {
     /// The page of each frame, and where it begins.
     pub(in super::super) frames: Vec<(PageNumber, usize)>,
     /// The frames of each page, ascending.
     by_page: HashMap<PageNumber, Vec<usize>>,
 }
 
-impl Run {
+impl FrameRun {
     fn push(&mut self, page: PageNumber, start: usize) {
         self.by_page.entry(page).or_default().push(self.frames.len());
         self.frames.push((page, start));
@@ -81,20 +81,20 @@ impl Run {
 }
 
 /// A frame whose checksum goes on from the frame before it.
-struct Frame {
+struct LogFrame {
     page: PageNumber,
     /// Pages of the database after the transaction that it ends; 0 where it ends none.
     commit: PageNumber,
     start: usize,
 }
 
-impl Log {
+impl SqliteLog {
     /// No log.
     pub(in super::super) fn none() -> Self {
         Self {
             bytes: Bytes::new(),
             page_size: None,
-            runs: vec![Run::default()],
+            runs: vec![FrameRun::default()],
             pages: None,
             end: 0,
             problems: Vec::new(),
@@ -115,7 +115,7 @@ impl Log {
     /// A log of pages that lie elsewhere: first those that were committed, then runs of others.
     pub(in super::super) fn of_pages(bytes: Bytes, runs: Vec<Vec<(PageNumber, usize)>>, pages: Option<PageNumber>) -> Self {
         let run = |written: Vec<(PageNumber, usize)>| {
-            let mut run = Run::default();
+            let mut run = FrameRun::default();
             written.into_iter().for_each(|(page, start)| run.push(page, start));
             run
         };
@@ -131,25 +131,25 @@ impl Log {
         let header = LogHeader::read(&bytes);
         let mut log = Self { bytes: bytes.clone(), page_size: header.as_ref().map(|header| header.page_size), ..Self::none() };
         // A log that was never written to its end begins with zeros; one that was reset has nothing else.
-        if header.is_none() && bytes.iter().take(HEADER).any(|&byte| byte != 0) {
+        if header.is_none() && bytes.iter().take(LOG_HEADER_BYTES).any(|&byte| byte != 0) {
             log.problems.push("the header of state.db-wal is damaged, so SQLite itself would not read it".to_owned());
         }
         let size = log.page_size.unwrap_or(size);
         let orders = header.as_ref().map_or(vec![false, true], |header| vec![header.is_big_endian]);
         let segments = orders.iter().map(|&order| segments(&bytes, size, order, header.as_ref())).max_by_key(Vec::len).unwrap_or_default();
         let mut later = 0;
-        for Segment { from_the_start, is_of_header, frames } in segments {
+        for FrameSegment { from_the_start, is_of_header, frames } in segments {
             let commits = frames.iter().filter(|frame| frame.commit > 0).count();
             if from_the_start {
                 let committed = frames.iter().rposition(|frame| frame.commit > 0).map_or(&[][..], |last| &frames[..=last]);
                 committed.iter().for_each(|frame| log.runs[0].push(frame.page, frame.start));
                 log.pages = committed.last().map(|frame| frame.commit);
-                log.end = committed.last().map_or(HEADER, |frame| frame.start + size);
+                log.end = committed.last().map_or(LOG_HEADER_BYTES, |frame| frame.start + size);
             } else if commits > 1 {
                 // Its first transaction may have begun in frames that are lost.
                 let first = frames.iter().position(|frame| frame.commit > 0).map_or(0, |first| first + 1);
                 let last = frames.iter().rposition(|frame| frame.commit > 0).unwrap_or_default();
-                let mut run = Run::default();
+                let mut run = FrameRun::default();
                 frames[first..=last].iter().for_each(|frame| run.push(frame.page, frame.start));
                 later += if is_of_header { run.frames.len() } else { 0 };
                 log.runs.push(run);
@@ -158,7 +158,7 @@ impl Log {
         if later > 0 {
             log.problems.push(format!(
                 "state.db-wal cannot be verified from byte {} on, though {later} frames behind it can; SQLite itself would not read these",
-                log.end.max(HEADER)
+                log.end.max(LOG_HEADER_BYTES)
             ));
         } else {
             log.unfinished = header.and_then(|header| log.unfinished_behind(header.salts));
@@ -168,11 +168,11 @@ impl Log {
 
     /// What follows the committed frames, if that is of the same generation: nothing shows whether its end was never written, or is lost.
     fn unfinished_behind(&self, salts: (u32, u32)) -> Option<String> {
-        let end = self.end.max(HEADER);
+        let end = self.end.max(LOG_HEADER_BYTES);
         let rest = &self.bytes[end.min(self.bytes.len())..];
         // Behind the end lie the frames of earlier generations, which have other salts.
         let is_older = rest.len() >= 16 && (u32_at(rest, 8), u32_at(rest, 12)) != (Some(salts.0), Some(salts.1));
-        if is_older || (rest.is_empty() && end > HEADER) {
+        if is_older || (rest.is_empty() && end > LOG_HEADER_BYTES) {
             return None;
         }
         Some(if rest.is_empty() {
@@ -213,7 +213,7 @@ struct LogHeader {
 impl LogHeader {
     fn read(bytes: &[u8]) -> Option<Self> {
         let word = |number: usize| u32_at(bytes, 4 * number);
-        let magic = word(0).filter(|magic| magic & !1 == MAGIC)?;
+        let magic = word(0).filter(|magic| magic & !1 == LOG_MAGIC)?;
         let is_big_endian = magic & 1 == 1;
         let checksum = (word(6)?, word(7)?);
         (checksummed(&bytes[..24], is_big_endian, (0, 0)) == checksum).then_some(())?;
@@ -222,18 +222,18 @@ impl LogHeader {
 }
 
 /// Frames that follow each other, each verified by the one before it, all of one generation.
-struct Segment {
+struct FrameSegment {
     from_the_start: bool,
     /// Whether the header is of this generation.
     is_of_header: bool,
-    frames: Vec<Frame>,
+    frames: Vec<LogFrame>,
 }
 
-fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogHeader>) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = Vec::new();
+fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogHeader>) -> Vec<FrameSegment> {
+    let mut segments: Vec<FrameSegment> = Vec::new();
     let mut before = header.map(|header| (header.salts, header.checksum));
     let mut is_going_on = false;
-    for (number, start) in (HEADER..bytes.len()).step_by(FRAME_HEADER + size).enumerate() {
+    for (number, start) in (LOG_HEADER_BYTES..bytes.len()).step_by(FRAME_HEADER + size).enumerate() {
         let Some(frame) = bytes.get(start..start + FRAME_HEADER + size) else { break };
         let word = |number: usize| u32_at(frame, 4 * number).unwrap_or_default();
         let (salts, checksum) = ((word(2), word(3)), (word(4), word(5)));
@@ -244,9 +244,9 @@ fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogH
         if holds {
             if !is_going_on {
                 let is_of_header = header.is_some_and(|header| header.salts == salts);
-                segments.push(Segment { from_the_start: number == 0 && is_of_header, is_of_header, frames: Vec::new() });
+                segments.push(FrameSegment { from_the_start: number == 0 && is_of_header, is_of_header, frames: Vec::new() });
             }
-            let frame = || Frame { page: word(0), commit: word(1), start: start + FRAME_HEADER };
+            let frame = || LogFrame { page: word(0), commit: word(1), start: start + FRAME_HEADER };
             segments.last_mut().into_iter().for_each(|segment| segment.frames.push(frame()));
         }
         is_going_on = holds;

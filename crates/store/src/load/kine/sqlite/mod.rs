@@ -13,8 +13,8 @@ mod tree;
 
 pub(super) use cell::{Cell, Payload, table_cells};
 pub(super) use index::{INDEX_HEADER, LogIndex};
-pub(super) use log::{Log, is_log};
-pub(super) use numbers::{DEFAULT_PAGE, MAGIC, PageNumber, page_size, u16_at, u32_at};
-pub(super) use pages::{Moment, Page, Pages, Place};
+pub(super) use log::{SqliteLog, is_log};
+pub(super) use numbers::{DEFAULT_PAGE, PageNumber, SQLITE_MAGIC, page_size, u16_at, u32_at};
+pub(super) use pages::{LogMoment, Pages, Place, SqlitePage};
 pub(super) use record::{Field, record};
-pub(super) use tree::{Damage, Reached, Trees};
+pub(super) use tree::{Reached, SqliteDamage, Trees};

@@ -4,12 +4,12 @@
 pub(in super::super) type PageNumber = u32;
 
 /// The first bytes of a database.
-pub(in super::super) const MAGIC: &[u8] = b"SQLite format 3\0";
+pub(in super::super) const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The page size of every SQLite since 3.12 that is not told otherwise; kine does not.
 pub(in super::super) const DEFAULT_PAGE: usize = 4096;
 
-/// The page size that the header of a database or of a log gives; `None` where it is none.
+/// The page size that the header of a database or of a log gives; `None` if it is not one.
 pub(in super::super) fn page_size(given: u32) -> Option<usize> {
     // 65,536 does not fit the header's two bytes and is written as 1.
     let size = if given == 1 { 65536 } else { given as usize };

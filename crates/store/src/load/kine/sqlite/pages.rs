@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::log::{Log, Run};
+use super::log::{FrameRun, SqliteLog};
 use super::numbers::PageNumber;
 
 /// A database file and its log.
@@ -10,14 +10,14 @@ pub(in super::super) struct Pages {
     /// The database file.
     pub(in super::super) file: Bytes,
     /// The log.
-    pub(in super::super) log: Log,
+    pub(in super::super) log: SqliteLog,
     /// Bytes of a page.
     pub(in super::super) size: usize,
 }
 
 /// Which pages of the log lie over those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Moment {
+pub(in super::super) enum LogMoment {
     /// All that were committed: the state that SQLite shows.
     Newest,
     /// None.
@@ -42,7 +42,7 @@ pub(in super::super) struct Place {
 
 /// A page.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Page<'p> {
+pub(in super::super) struct SqlitePage<'p> {
     /// Its number.
     pub(in super::super) number: PageNumber,
     /// All of its bytes.
@@ -53,12 +53,12 @@ pub(in super::super) struct Page<'p> {
 
 impl Pages {
     /// A page; `None` where the files end before it.
-    pub(in super::super) fn page(&self, number: PageNumber, moment: Moment) -> Option<Page<'_>> {
+    pub(in super::super) fn page(&self, number: PageNumber, moment: LogMoment) -> Option<SqlitePage<'_>> {
         let committed = &self.log.runs[0];
         let start = match moment {
-            Moment::Newest => committed.newest(number),
-            Moment::File => None,
-            Moment::Frame { run, frame } => self.log.runs[run].at(number, frame),
+            LogMoment::Newest => committed.newest(number),
+            LogMoment::File => None,
+            LogMoment::Frame { run, frame } => self.log.runs[run].at(number, frame),
         };
         match start {
             Some(start) => self.at(number, Place { in_log: true, start }),
@@ -70,9 +70,9 @@ impl Pages {
     }
 
     /// The page that begins at a place.
-    pub(in super::super) fn at(&self, number: PageNumber, place: Place) -> Option<Page<'_>> {
+    pub(in super::super) fn at(&self, number: PageNumber, place: Place) -> Option<SqlitePage<'_>> {
         let bytes = if place.in_log { &self.log.bytes } else { &self.file };
-        Some(Page { number, bytes: bytes.get(place.start..place.start.checked_add(self.size)?)?, place })
+        Some(SqlitePage { number, bytes: bytes.get(place.start..place.start.checked_add(self.size)?)?, place })
     }
 
     /// The pages that the newest state has, each once: those of the file, and those that only the log has.
@@ -82,7 +82,7 @@ impl Pages {
     }
 
     /// The frames that were committed.
-    pub(in super::super) fn committed(&self) -> &Run {
+    pub(in super::super) fn committed(&self) -> &FrameRun {
         &self.log.runs[0]
     }
 }

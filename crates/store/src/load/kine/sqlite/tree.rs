@@ -2,16 +2,16 @@
 
 use foldhash::HashSet;
 
-use super::cell::{Cell, Header, PageKind};
+use super::cell::{Cell, PageKind, TreePageHeader};
 use super::numbers::PageNumber;
-use super::pages::{Moment, Pages};
+use super::pages::{LogMoment, Pages};
 
 /// Deeper trees than any database has are damage.
-const DEEPEST: usize = 24;
+const MAX_TREE_DEPTH: usize = 24;
 
 /// A place where a tree is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Damage {
+pub(in super::super) struct SqliteDamage {
     /// The page.
     pub(in super::super) page: PageNumber,
     /// What is wrong with it, a fragment.
@@ -47,7 +47,7 @@ pub(in super::super) struct Trees<'p> {
     /// The pages that trees reached, without overflow pages.
     pub(in super::super) reached: Reached,
     /// Where they are damaged.
-    pub(in super::super) damage: Vec<Damage>,
+    pub(in super::super) damage: Vec<SqliteDamage>,
 }
 
 impl<'p> Trees<'p> {
@@ -71,13 +71,14 @@ impl<'p> Trees<'p> {
     fn visit(&mut self, number: PageNumber, is_table: bool, rows: (&mut i64, i64), depth: usize, visit: &mut dyn FnMut(Cell)) {
         let (last, highest) = rows;
         let lost = (is_table && *last < highest).then(|| (last.saturating_add(1), highest));
-        let mut damaged = |problem| self.damage.push(Damage { page: number, problem, rows: lost });
-        let Some(page) = self.pages.page(number, Moment::Newest) else { return damaged("it is not there") };
-        if depth > DEEPEST || !self.reached.add(number) {
+        let mut damaged = |problem| self.damage.push(SqliteDamage { page: number, problem, rows: lost });
+        let Some(page) = self.pages.page(number, LogMoment::Newest) else { return damaged("it is not there") };
+        if depth > MAX_TREE_DEPTH || !self.reached.add(number) {
             return damaged("another page refers to it too");
         }
-        let header = Header::read(&page).filter(|header| matches!(header.kind, PageKind::TableLeaf | PageKind::TableBranch) == is_table);
-        let Some(Header { kind, last_child, cells }) = header else { return damaged("it is not a page of this tree") };
+        let header =
+            TreePageHeader::read(&page).filter(|header| matches!(header.kind, PageKind::TableLeaf | PageKind::TableBranch) == is_table);
+        let Some(TreePageHeader { kind, last_child, cells }) = header else { return damaged("it is not a page of this tree") };
         let mut bad = 0;
         for &at in &cells {
             if kind == PageKind::TableBranch {
@@ -105,7 +106,7 @@ impl<'p> Trees<'p> {
             bad += 1;
         }
         if bad > 0 {
-            self.damage.push(Damage { page: number, problem: "cells of it cannot be read", rows: lost });
+            self.damage.push(SqliteDamage { page: number, problem: "cells of it cannot be read", rows: lost });
         }
     }
 }

@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 use super::scalar::{self, NoValue, Scalar};
 
 /// Bytes that aliases may add to what a document says itself.
-const ALIASES: usize = 64 << 20;
+const MAX_ALIAS_BYTES: usize = 64 << 20;
 /// Levels within one another; serde_json reads no more.
-const DEPTH: usize = 127;
+const MAX_DEPTH: usize = 127;
 /// What ends a line of YAML 1.1.
-const BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+const LINE_BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 /// Bytes that the parser looks at once.
-const BUFFER: usize = 1 << 14;
+const BUFFER_BYTES: usize = 1 << 14;
 
 /// Why something cannot be read, and where: the line and the column count from 1.
 #[derive(Clone, Copy, Debug)]
@@ -62,12 +62,12 @@ impl<'t> Composer<'t> {
         // Asked to find out, it takes some first characters for a broken byte order mark.
         parser.set_encoding(Encoding::Utf8);
         let (text, comma) = without_commas_behind_tags(text);
-        let (unended, length) = ((!text.ends_with(BREAKS)).then_some(text.len() as u64), text.len());
-        let ends_blank = text.rsplit(BREAKS).next().is_some_and(|line| line.trim().is_empty());
+        let (unended, length) = ((!text.ends_with(LINE_BREAKS)).then_some(text.len() as u64), text.len());
+        let ends_blank = text.rsplit(LINE_BREAKS).next().is_some_and(|line| line.trim().is_empty());
         let end: &[u8] = if unended.is_some() { b"\n" } else { b"" };
         let input: Box<dyn BufRead + 't> = match text {
-            Cow::Borrowed(text) => Box::new(BufReader::with_capacity(BUFFER, text.as_bytes().chain(end))),
-            Cow::Owned(text) => Box::new(BufReader::with_capacity(BUFFER, Cursor::new(text.into_bytes()).chain(end))),
+            Cow::Borrowed(text) => Box::new(BufReader::with_capacity(BUFFER_BYTES, text.as_bytes().chain(end))),
+            Cow::Owned(text) => Box::new(BufReader::with_capacity(BUFFER_BYTES, Cursor::new(text.into_bytes()).chain(end))),
         };
         parser.set_input(input);
         Self {
@@ -78,7 +78,7 @@ impl<'t> Composer<'t> {
             flow: 0,
             anchors: HashMap::new(),
             depth: 0,
-            left: length + ALIASES,
+            left: length + MAX_ALIAS_BYTES,
             last: Mark::default(),
         }
     }
@@ -141,7 +141,7 @@ impl<'t> Composer<'t> {
     /// Composes the value that begins with an event. After an error that is not the end, the rest of the value is still to come.
     pub(super) fn value(&mut self, event: Event) -> Result<Value, YamlProblem> {
         let mark = event.start_mark;
-        if self.depth > DEPTH {
+        if self.depth > MAX_DEPTH {
             return Err(YamlProblem::at(mark, "it is nested too deeply"));
         }
         let (anchor, value) = match event.data {
@@ -203,7 +203,7 @@ impl<'t> Composer<'t> {
         let added = if merges {
             members.merge(value?).ok_or("<< merges something that is not an object")
         } else {
-            members.insert(name?, value?).ok_or(TWICE)
+            members.insert(name?, value?).ok_or(DUPLICATE_MEMBER_ERROR)
         };
         added.map_err(|why| YamlProblem::at(mark, why))
     }
@@ -346,11 +346,11 @@ fn size(value: &Value) -> usize {
 const NOT_YAML: &str = "it is not valid YAML";
 
 /// The problem of a member that is written twice.
-const TWICE: &str = "a member is written twice in one object; a line --- between two objects may be missing";
+const DUPLICATE_MEMBER_ERROR: &str = "a member is written twice in one object; a line --- between two objects may be missing";
 
 /// Our words for the parser's problems.
 fn words(problem: &str) -> &'static str {
-    const WORDS: [(&str, &str); 16] = [
+    const PLAIN_WORDS: [(&str, &str); 16] = [
         ("tab character", "a tab stands where only spaces indent"),
         ("cannot start any token", "no value begins with this character: text needs quotes before it, and spaces indent, not tabs"),
         ("mapping values", "a colon stands where no member can be: text with a colon and a space needs quotes"),
@@ -368,5 +368,5 @@ fn words(problem: &str) -> &'static str {
         ("tag", "a tag is not valid"),
         ("directive", "a line that begins with % is not valid"),
     ];
-    WORDS.iter().find(|(part, _)| problem.contains(part)).map_or(NOT_YAML, |(_, words)| words)
+    PLAIN_WORDS.iter().find(|(part, _)| problem.contains(part)).map_or(NOT_YAML, |(_, words)| words)
 }

@@ -188,7 +188,7 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
             EventData::MappingStart { .. } => self.members()?,
             EventData::SequenceStart { .. } => self.items()?,
             _ if is_null(&event.data) => {}
-            _ => return Err(YamlProblem { is_end: true, ..YamlProblem::at(event.start_mark, "there is text and no object") }),
+            _ => return Err(YamlProblem { is_end: true, ..YamlProblem::at(event.start_mark, "there is text, not an object") }),
         }
         if self.items == ItemsMember::Other {
             return Ok(());

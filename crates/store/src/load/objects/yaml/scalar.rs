@@ -4,7 +4,7 @@
 use serde_json::{Number, Value};
 
 /// The prefix of the tags of YAML's own types.
-const TAGS: &str = "tag:yaml.org,2002:";
+const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// A scalar that was understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,13 +31,13 @@ pub(super) fn resolve(tag: Option<&str>, text: String, plain: bool) -> Result<Sc
     let Some(tag) = tag.filter(|tag| !tag.is_empty()) else {
         return Ok(if plain { untagged(&text).unwrap_or(Scalar::Text(text)) } else { Scalar::Text(text) });
     };
-    let found = match tag.strip_prefix(TAGS) {
+    let found = match tag.strip_prefix(TAG_PREFIX) {
         Some("str") => return Ok(Scalar::Text(text)),
         Some("bool" | "int" | "float" | "null") => untagged(&text),
         Some("timestamp" | "binary") => return Err(NoValue::Tag),
         _ => return Ok(Scalar::Text(text)),
     };
-    match (tag.strip_prefix(TAGS), found) {
+    match (tag.strip_prefix(TAG_PREFIX), found) {
         (Some("bool"), Some(Scalar::Bool(value))) => Ok(Scalar::Bool(value)),
         (Some("int"), Some(Scalar::Whole(value))) => Ok(Scalar::Whole(value)),
         (Some("float"), Some(Scalar::Whole(value))) if i64::try_from(value).is_ok() => Ok(Scalar::Float(value as f64)),

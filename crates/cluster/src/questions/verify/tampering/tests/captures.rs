@@ -1,4 +1,4 @@
-//! Recorded control planes: nothing is found in those that nobody touched, and all of what was written past the API server in the one that was.
+//! Recorded control planes: nothing is found in those that nobody touched, and all of what was written directly to etcd in the one that was.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::options::Options;
 
 /// What a source may be called in a capture's folder.
-const SOURCES: [&str; 5] = ["snapshot.db.zst", "compacted.db.zst", "member.tar.zst", "after.db.zst", "killed.tar.zst"];
+const SOURCE_NAMES: [&str; 5] = ["snapshot.db.zst", "compacted.db.zst", "member.tar.zst", "after.db.zst", "killed.tar.zst"];
 
 async fn part(path: &str) -> Part {
     let path = testdata::path(path).to_str().unwrap().to_owned();
@@ -24,7 +24,7 @@ async fn part(path: &str) -> Part {
 }
 
 async fn is_clean(capture: &str) {
-    for source in SOURCES.iter().map(|source| format!("captures/{capture}/{source}")) {
+    for source in SOURCE_NAMES.iter().map(|source| format!("captures/{capture}/{source}")) {
         if testdata::path(&source).exists() {
             let part = part(&source).await;
             assert_eq!(part.findings, [], "{source}");
@@ -47,7 +47,7 @@ async fn every_recorded_cluster_is_clean_nightly() {
     }
 }
 
-/// What was written past the API server: revision, key, and whether the data shows it without a log.
+/// What was written directly to etcd: revision, key, and whether the data shows it without a log.
 fn truth() -> Vec<(i64, String, bool)> {
     let lines = String::from_utf8(testdata::read("tampered/truth.jsonl.zst")).unwrap();
     let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -58,7 +58,7 @@ fn truth() -> Vec<(i64, String, bool)> {
     .collect()
 }
 
-/// Holds that all of `expected` is found, and of the rest nothing that was not written past the API server too.
+/// Holds that all of `expected` is found, and of the rest nothing that was not written directly to etcd too.
 async fn is_found(path: &str, expected: impl Fn(&(i64, String, bool)) -> bool) {
     let part = part(path).await;
     let found: Vec<(i64, String)> =
@@ -82,7 +82,7 @@ async fn all_that_was_written_past_the_api_server_is_found_in_a_members_log() {
     is_found("tampered/member.tar.zst", |_| true).await;
 }
 
-/// Five writes were made past the API server: the log knows none of them, and two leave no sign in the data.
+/// Five writes were made directly in etcd: the log knows none of them, and two leave no sign in the data.
 #[tokio::test]
 async fn what_no_request_made_is_found_with_audit_logs() {
     let path = |name: &str| testdata::path(&format!("audit/{name}")).to_str().unwrap().to_owned();

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::super::super::finding::Weight;
 use super::store::{Store, object, protobuf, with};
 
-const DEPLOYMENT: &str = "/registry/deployments/default/web";
-const POD: &str = "/registry/pods/default/web-0";
-const CLAIM: &str = "/registry/persistentvolumeclaims/default/data";
-const RANGE: &str = "/registry/ranges/servicenodeports";
+const DEPLOYMENT_KEY: &str = "/registry/deployments/default/web";
+const POD_KEY: &str = "/registry/pods/default/web-0";
+const CLAIM_KEY: &str = "/registry/persistentvolumeclaims/default/data";
+const RANGE_KEY: &str = "/registry/ranges/servicenodeports";
 
 fn deployment(generation: i64, image: &str) -> Value {
     let container = json!({"name": "c", "image": image});
@@ -19,18 +19,18 @@ fn deployment(generation: i64, image: &str) -> Value {
 #[tokio::test]
 async fn a_spec_that_changes_without_its_generation_is_found() {
     let mut store = Store::new();
-    let first = store.create(DEPLOYMENT, &deployment(1, "web:1"));
-    store.write(DEPLOYMENT, &with(&first, &deployment(2, "web:2")));
-    let revision = store.write(DEPLOYMENT, &with(&first, &deployment(2, "web:3")));
+    let first = store.create(DEPLOYMENT_KEY, &deployment(1, "web:1"));
+    store.write(DEPLOYMENT_KEY, &with(&first, &deployment(2, "web:2")));
+    let revision = store.write(DEPLOYMENT_KEY, &with(&first, &deployment(2, "web:3")));
     assert_eq!(store.found().await, [(revision, Weight::High)]);
 }
 
 #[tokio::test]
 async fn a_generation_that_goes_back_is_found() {
     let mut store = Store::new();
-    let first = store.create(DEPLOYMENT, &deployment(1, "web:1"));
-    store.write(DEPLOYMENT, &with(&first, &deployment(2, "web:2")));
-    let revision = store.write(DEPLOYMENT, &first);
+    let first = store.create(DEPLOYMENT_KEY, &deployment(1, "web:1"));
+    store.write(DEPLOYMENT_KEY, &with(&first, &deployment(2, "web:2")));
+    let revision = store.write(DEPLOYMENT_KEY, &first);
     assert_eq!(store.found().await, [(revision, Weight::High)]);
 }
 
@@ -43,10 +43,10 @@ fn pod(node: &str) -> Value {
 #[tokio::test]
 async fn a_pod_that_is_bound_twice_is_found() {
     let mut store = Store::new();
-    let first = store.create(POD, &pod(""));
-    store.write(POD, &with(&first, &pod("n1")));
+    let first = store.create(POD_KEY, &pod(""));
+    store.write(POD_KEY, &with(&first, &pod("n1")));
     store.is_clean().await;
-    let revision = store.write(POD, &with(&first, &pod("n2")));
+    let revision = store.write(POD_KEY, &with(&first, &pod("n2")));
     assert_eq!(store.found().await, [(revision, Weight::High)]);
 }
 
@@ -57,8 +57,8 @@ fn claim() -> Value {
 #[tokio::test]
 async fn a_deletion_past_finalizers_is_found() {
     let mut store = Store::new();
-    store.create(CLAIM, &claim());
-    let revision = store.delete(CLAIM);
+    store.create(CLAIM_KEY, &claim());
+    let revision = store.delete(CLAIM_KEY);
     assert_eq!(store.found().await, [(revision, Weight::High)]);
 }
 
@@ -66,9 +66,9 @@ async fn a_deletion_past_finalizers_is_found() {
 #[tokio::test]
 async fn a_marked_object_goes_with_its_finalizers() {
     let mut store = Store::new();
-    let first = store.create(CLAIM, &claim());
-    store.write(CLAIM, &with(&first, &json!({"metadata": {"deletionTimestamp": store.now()}})));
-    store.delete(CLAIM);
+    let first = store.create(CLAIM_KEY, &claim());
+    store.write(CLAIM_KEY, &with(&first, &json!({"metadata": {"deletionTimestamp": store.now()}})));
+    store.delete(CLAIM_KEY);
     store.is_clean().await;
 }
 
@@ -98,12 +98,12 @@ async fn a_range_that_lets_go_of_ports_in_use_is_found() {
     let mut taken = vec![0; 11];
     taken[0] = 1;
     let mut store = Store::new();
-    store.write(RANGE, &range(&[]));
-    store.write(RANGE, &range(&taken));
+    store.write(RANGE_KEY, &range(&[]));
+    store.write(RANGE_KEY, &range(&taken));
     let ports = json!({"spec": {"ports": [{"port": 80, "nodePort": 30080}], "type": "NodePort"}});
     store.create("/registry/services/specs/default/web", &with(&object("v1", "Service", "default", "web"), &ports));
     store.is_clean().await;
-    let revision = store.write(RANGE, &range(&[]));
+    let revision = store.write(RANGE_KEY, &range(&[]));
     assert_eq!(store.found().await, [(revision, Weight::High)]);
 }
 

@@ -15,13 +15,13 @@ use crate::cluster::Cluster;
 use crate::options::Options;
 
 /// The time of revision 0, in seconds since 1970.
-const BEGIN: i64 = 1_795_220_000;
+const BEGIN_SECONDS: i64 = 1_795_220_000;
 
 /// How many seconds lie between two revisions.
-const STEP: i64 = 10;
+const STEP_SECONDS: i64 = 10;
 
 /// How many objects a store begins with.
-const FIRST: i64 = 30;
+const FIRST_OBJECTS: i64 = 30;
 
 struct Write {
     key: String,
@@ -39,9 +39,9 @@ impl Store {
     pub(super) fn new() -> Self {
         let mut store = Self(Vec::new());
         store.create("/registry/namespaces/default", &object("v1", "Namespace", "", "default"));
-        for number in 0..FIRST {
+        for number in 0..FIRST_OBJECTS {
             // Their keys do not ascend: a copy's would.
-            let name = format!("first-{}", number * 7 % FIRST);
+            let name = format!("first-{}", number * 7 % FIRST_OBJECTS);
             store.create(&format!("/registry/configmaps/default/{name}"), &object("v1", "ConfigMap", "default", &name));
         }
         store
@@ -140,7 +140,7 @@ impl Store {
 
 /// The time of a revision, as objects say it.
 fn time(revision: i64) -> String {
-    jiff::Timestamp::from_second(BEGIN + revision * STEP).unwrap().to_string()
+    jiff::Timestamp::from_second(BEGIN_SECONDS + revision * STEP_SECONDS).unwrap().to_string()
 }
 
 /// An object without uid and creation time.
