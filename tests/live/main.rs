@@ -28,6 +28,7 @@ mod source;
 mod streamed;
 mod triage;
 mod usage;
+mod verify;
 mod watching;
 mod written;
 
