@@ -411,7 +411,7 @@ fn placed_revisions_are_marked_and_refused_by_etcd() {
     for flag in ["--rev", "--since", "--until"] {
         let refused = run(&["-f", &db, "history", "--all", flag, &name], Stdio::null());
         assert!(
-            refused.status.code() == Some(2) && said(&refused).contains(&format!("{flag} {name} is where an audit log alone")),
+            refused.status.code() == Some(2) && said(&refused).contains(&format!("{flag} {name} is a revision that ketcd assigned")),
             "{}",
             said(&refused)
         );

@@ -163,7 +163,7 @@ async fn a_member_that_hangs_is_left_for_another() {
     put(&members[1], 2).await;
     // A busy machine may let the member pass on the second write before it hangs.
     let why = watching.says("ketcd resumes the watch at revision ");
-    let next: u64 = why.split("from revision ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a revision");
+    let next: u64 = why.split("at revision ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a revision");
     assert!(next >= 3, "{why}");
     assert!(why.contains(&format!("{} has not answered for 15s: the connection was given up", members[0].endpoint())), "{why}");
     watching.says(&format!("connected to {} again, nothing missed since r{}", members[1].endpoint(), next - 1));

@@ -171,7 +171,7 @@ fn users_log_in_by_token_files_and_exec_plugins() {
     let by_plugin = ask(&write("by-plugin", &with(&exec)));
     assert_eq!(String::from_utf8(by_plugin.stdout.clone()).unwrap(), expected, "{}", stderr(&by_plugin));
     let refused = ask(&write("wrong", &with("token: wrong")));
-    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("does not know us"), "{}", stderr(&refused));
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("rejects the credentials"), "{}", stderr(&refused));
     assert!(!stderr(&refused).contains(&token));
     let failing = ask(&write(
         "failing",

@@ -150,7 +150,7 @@ async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
     // A question about the present ends with it.
     let moment = PresentState::new(mock.access(), false, |_| {});
     let error = moment.range(KeyRange::prefix("/registry/pods/"), At::Newest, Want::Values).await.err().unwrap().to_string();
-    assert!(error.contains("revision 30, at which all is read, was compacted meanwhile"), "{error}");
+    assert!(error.contains("revision 30 was compacted while ketcd read it"), "{error}");
 }
 
 #[tokio::test]
@@ -324,8 +324,8 @@ async fn a_list_without_an_end_ends() {
         }),
         ("pages without end that have no objects", |page| list(30, &format!("t{page}"), &[])),
         ("is larger than 0 MiB", |_| MockAnswer::json(" ".repeat(200_000))),
-        ("sent hardly anything of the answer for 15 s", |_| MockAnswer::Never),
-        ("sent hardly anything of the answer for 15 s", |_| MockAnswer::Slow),
+        ("sent almost nothing of the answer for 15 s", |_| MockAnswer::Never),
+        ("sent almost nothing of the answer for 15 s", |_| MockAnswer::Slow),
         ("answered 429", |_| MockAnswer::Whole(429, "retry-after: 99999999999\r\n", String::new())),
         ("an object of revision 31 in a list at revision 30", |_| list(30, "", &[pod("a", 31)])),
         ("something other than a list", |_| MockAnswer::json(r#"{"kind":"List","metadata":[],"items":[]}"#)),

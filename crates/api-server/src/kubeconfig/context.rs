@@ -275,7 +275,7 @@ mod tests {
         assert!(access("server: 'https://a'", "").unwrap().cautions().is_empty());
         let insecure = access("server: 'https://a', insecure-skip-tls-verify: true", "").unwrap().cautions();
         assert!(insecure.len() == 1 && insecure[0].contains("accepts any certificate"), "{insecure:?}");
-        assert!(access("server: 'http://a'", "").unwrap().cautions()[0].contains("without TLS"));
+        assert!(access("server: 'http://a'", "").unwrap().cautions()[0].contains("has no TLS"));
     }
 
     #[test]

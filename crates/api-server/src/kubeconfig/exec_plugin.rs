@@ -209,7 +209,7 @@ mod tests {
         let other = error("echo secret-token").await;
         assert!(other.contains("did not print an ExecCredential") && !other.contains("secret-token"), "{other}");
         let version = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}'"#;
-        assert!(error(version).await.contains("something else than an ExecCredential of client.authentication.k8s.io/v1"));
+        assert!(error(version).await.contains("something other than an ExecCredential of client.authentication.k8s.io/v1"));
         let time = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"soon"}}'"#;
         assert!(error(time).await.contains("an expirationTimestamp that is not a time"));
         let nothing = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#;

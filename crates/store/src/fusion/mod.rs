@@ -169,7 +169,7 @@ fn not_of_one_cluster(path: &str, conflict: &str) -> Error {
 /// The error of the files of a cluster before and after it was restored.
 fn parted(one: &str, other: &str, after: Revision, conflict: &str) -> Error {
     let problem = format!(
-        "these are no longer from one etcd cluster: they agree up to revision {after} and differ after it, as if the cluster was restored from a backup of \
+        "these are not from one etcd cluster any more: they agree up to revision {after} and differ after it, as if the cluster was restored from a backup of \
          about that revision; {conflict}. Give the files of one history only, from before or from after; to see what differs now: ketcd diff {one} \
          {other}"
     );

@@ -112,7 +112,7 @@ fn a_restored_cluster_is_refused_with_the_first_revision_that_differs() {
         for files in [[&*origin, &*file], [&file, &origin]] {
             let error = open(&files).err().unwrap().to_string();
             assert!(error.contains("these are not from one etcd cluster"), "{name}: {error}");
-            let is_fork = error.contains("they agree up to revision 1000 and go on differently") && error.contains("ketcd diff ");
+            let is_fork = error.contains("they agree up to revision 1000 and differ after it") && error.contains("ketcd diff ");
             assert_eq!(is_fork, name == "whole.db", "{name}: {error}");
             assert!(error.contains("origin.db") && error.contains(name) && error.contains("SHA-256 "), "{name}: {error}");
             let revision = match name {

@@ -220,7 +220,7 @@ mod tests {
             format!("medium {budgets} 1.37 does not serve: they must be rewritten on the way, in 1.27, which stores them as policy/v1");
         assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 37), Some(said));
         let said = "medium 2 objects are stored as extensions/v1beta1 Ingress, which 1.22 does not serve: \
-            rewrite them after the upgrade; no release before 1.22 stores them as networking.k8s.io/v1";
+            they must be rewritten on the way, in 1.21, which stores them as networking.k8s.io/v1";
         assert_eq!(says("extensions/v1beta1", "Ingress", 22).as_deref(), Some(said));
         assert!(says("policy/v1beta1", "PodSecurityPolicy", 25).unwrap().contains("a kind that 1.25 does not serve"));
         assert_eq!(says("v1", "Pod", 37), None);

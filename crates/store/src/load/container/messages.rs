@@ -54,12 +54,7 @@ pub(super) fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<Str
     let rest = || (0..found.len()).filter(|place| !read.contains(place));
     if total > read.len() && !read.is_empty() {
         let names = listed(read.iter().map(|&place| &*found[place].entry.name));
-        said.push(format!(
-            "{} of the {total} files in it {}
-            read: {names}",
-            read.len(),
-            if read.len() == 1 { "is" } else { "are" }
-        ));
+        said.push(format!("{} of the {total} files in it {} read: {names}", read.len(), if read.len() == 1 { "is" } else { "are" }));
     }
     let others: Vec<&str> = rest()
         .filter(|&place| found[place].kind.is_database() || found[place].is_of_member())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use ketcd_kube::COMPACT_REV_KEY;
 use ketcd_store::{KeyValue, Revision, Source};
 
 use super::super::finding::{Finding, FindingKind, Weight};
@@ -62,7 +63,7 @@ impl Unreadable {
     pub(super) fn see(&mut self, read: Read, source: &dyn Source) {
         let Read { key, revision, version, value } = read;
         match value {
-            Value::Foreign => self.foreign += 1,
+            Value::Foreign => self.foreign += usize::from(&key[..] != COMPACT_REV_KEY),
             Value::Sealed(by) => *self.sealed.entry(by).or_default() += 1,
             Value::Good | Value::Deleted => {
                 if let Some(trouble) = self.keys.get_mut(&key) {
