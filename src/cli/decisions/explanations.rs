@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(&self.clock), text::TextOptions { refusals, now, ..self.shown() }, self.out)?;
+            text::write_styled(explanation, Some(&self.clock), text::TextOptions { refusals, since: Some(now), ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
 
     fn shown(&self) -> text::TextOptions<'a> {
         let (wide, node, width) = (self.format == Format::Wide, self.node, self.out.width());
-        text::TextOptions { wide, node, width, refusals: &[], now: PodNow::default(), many: self.many() }
+        text::TextOptions { wide, node, width, refusals: &[], since: None, many: self.many() }
     }
 
     fn many(&self) -> bool {

@@ -23,7 +23,7 @@ pub(super) async fn objects(session: &Session, dataset: &Dataset, of: Option<&As
     let time = session.cluster.moment_of(At::Revision(revision)).await?;
     // Text is made on all cores; what the columns show of it is read from the text.
     let need = if writer.has(revision.0) { Extent::Key } else { Extent::Text };
-    let fetch = Fetch::new(&session.cluster, Selection::default(), need);
+    let fetch = Fetch::of(&session.cluster, Selection::default(), need);
     let mut items = pin!(fetch.items(None, usize::MAX));
     while let Some(item) = items.try_next().await? {
         if of.is_some_and(|of| !of.contains(&item.entry.key)) {

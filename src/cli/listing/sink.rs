@@ -37,7 +37,7 @@ pub(super) trait Sink<'c> {
 
 /// What reads the objects that are selected, as far as a sink needs them.
 pub(super) fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
-    Fetch::new(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+    Fetch::of(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
 }
 
 /// Hands what is wanted and `is_shown` to the sink; single objects that are not there are `absent`.

@@ -1,9 +1,9 @@
 //! An explanation for people: the first line is the answer, what follows says why.
 
-use std::io;
+use std::io::{self, Write};
 
 use crate::duration;
-use crate::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
+use crate::style::{ADDED, FAINT, Plain, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use crate::value::columns;
 use crate::visible::visible;
 use ketcd_history::clock::{Clock, Dated};
@@ -34,8 +34,8 @@ pub struct TextOptions<'a> {
     pub width: Option<usize>,
     /// Earlier refusals of the pod, oldest first.
     pub refusals: &'a [Attempt],
-    /// How the pod is now.
-    pub now: PodNow<'a>,
+    /// What became of the pod since.
+    pub since: Option<PodNow<'a>>,
     /// One of many, whose [`ExplanationSummary`] says at the end what is assumed of the scheduler.
     pub many: bool,
 }
@@ -51,18 +51,29 @@ impl TextOptions<'_> {
     }
 }
 
-/// Writes one explanation.
+/// Writes one explanation as plain text.
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn StyledWrite) -> io::Result<()> {
+pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut impl io::Write) -> io::Result<()> {
+    let mut plain = Plain::new(out);
+    write_styled(explanation, clock, shown, &mut plain)?;
+    plain.flush()
+}
+
+/// Writes one explanation, with its styles.
+///
+/// # Errors
+/// The stream's.
+pub fn write_styled(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn StyledWrite) -> io::Result<()> {
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide || shown.width.is_none(), width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
-    if let Some(since) = shown.now.since {
+    let now = shown.since.unwrap_or_default();
+    if let Some(since) = now.since {
         hanging("", &since.words(), 2, width, WARNING, out)?;
     }
-    for held in shown.now.held_words(explanation.attempt.node.is_some()) {
+    for held in now.held_words(explanation.attempt.node.is_some()) {
         hanging("", &held, 2, width, WARNING, out)?;
     }
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {

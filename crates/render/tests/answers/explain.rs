@@ -44,8 +44,8 @@ pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Res
     let clock = cluster.clock_around(&revisions, &[]).await?;
     let since = since.as_ref().map(SinceRefusal::from);
     let now = PodNow { since: since.as_ref(), held: &held };
-    let shown = text::TextOptions { node: how.node, refusals: &refusals, now, ..text::TextOptions::default() };
-    let text = fixture::text(|out| text::write(&explanation, Some(&clock), shown, out)).replace("\n  ", " ");
+    let shown = text::TextOptions { node: how.node, refusals: &refusals, since: Some(now), ..text::TextOptions::default() };
+    let text = fixture::text(|out| text::write_styled(&explanation, Some(&clock), shown, out)).replace("\n  ", " ");
     let document = document(&explanation, &replay, how.node, now);
     Ok(Explained { text, document, refusals })
 }

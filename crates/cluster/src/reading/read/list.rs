@@ -19,7 +19,7 @@ impl Cluster {
     pub fn list(&self, address: &str) -> BoxStream<'_, Result<Object>> {
         let word = address.to_owned();
         try_stream! {
-            let fetch = Fetch::new(self, self.options.selection.clone(), Extent::Object);
+            let fetch = Fetch::of(self, self.options.selection.clone(), Extent::Object);
             for address in self.address(&word).await? {
                 let mut items = pin!(fetch.items(Some(&address), usize::MAX));
                 while let Some(item) = items.try_next().await? {

@@ -11,7 +11,10 @@ use crate::cluster::Cluster;
 use crate::cores::in_order;
 use crate::error::{Error, Result};
 use crate::selection::Selection;
-use ketcd_kube::{Address, Body, Decoded, Decoder, FieldSet, KeyResource, Kind, Kinds, ObjectPath, Opaque, RegistryKey, UnknownField};
+use ketcd_kube::{
+    Address, Body, Decoded, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, Opaque, RegistryKey,
+    UnknownField,
+};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// How many available entries are taken at once.
@@ -122,8 +125,13 @@ pub struct Fetch<'c> {
 }
 
 impl<'c> Fetch<'c> {
+    /// Reads objects that have these labels and fields.
+    pub fn new(cluster: &'c Cluster, labels: LabelSelector, fields: FieldSelector, need: Extent) -> Self {
+        Self::of(cluster, Selection { labels, fields, ever: false }, need)
+    }
+
     /// Reads objects that are selected.
-    pub fn new(cluster: &'c Cluster, selection: Selection, need: Extent) -> Self {
+    pub fn of(cluster: &'c Cluster, selection: Selection, need: Extent) -> Self {
         let (decoder, selected_by) = (decoder(cluster), selection.looks_at());
         let quiet = cluster.decoder.clone();
         let quiet = if cluster.options.show_managed_fields { quiet } else { quiet.without_managed_fields() };
@@ -145,6 +153,18 @@ impl<'c> Fetch<'c> {
     /// Whether a selector may leave something out.
     pub fn is_filtered(&self) -> bool {
         !self.selection.takes_all()
+    }
+
+    /// Hands each object of an address to `take`, which may end the reading with an error of its own.
+    ///
+    /// # Errors
+    /// The source cannot be read, or `take` ends it.
+    pub async fn address<E: From<Error>>(&self, address: &Address, take: &mut dyn FnMut(Item<'c>) -> Result<(), E>) -> Result<(), E> {
+        let mut items = pin!(self.items(Some(address), usize::MAX));
+        while let Some(item) = items.try_next().await? {
+            take(item)?;
+        }
+        Ok(())
     }
 
     /// Returns the objects of an address, or every object of every kind (of the one namespace, where one is given): at most `limit`.
@@ -290,7 +310,7 @@ mod tests {
             let options = Options { release: ReleaseChoice::Any, all_namespaces, namespace, ..Options::default() };
             let cluster = Cluster::open(source, options).await.unwrap();
             let addresses = cluster.address(word).await.unwrap();
-            let fetch = Fetch::new(&cluster, Selection::default(), need);
+            let fetch = Fetch::of(&cluster, Selection::default(), need);
             let mut found = 0;
             for address in &addresses {
                 found += fetch.items(Some(address), usize::MAX).try_collect::<Vec<_>>().await.unwrap().len();

@@ -6,7 +6,6 @@ use std::io;
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Options, files};
 use ketcd_render::explanation::text;
-use ketcd_render::style::Plain;
 use ketcd_store::{At, Revision};
 
 #[tokio::main]
@@ -18,6 +17,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cluster = Cluster::open(files.source, options).await?;
     let explained = cluster.explainer(&SchedulerOptions::default()).await?.pod(namespace, pod).await?;
     let shown = text::TextOptions { refusals: &explained.refusals, ..text::TextOptions::default() };
-    text::write(&explained.explanation, Some(cluster.clock().await?), shown, &mut Plain::new(io::stdout()))?;
+    text::write(&explained.explanation, Some(cluster.clock().await?), shown, &mut io::stdout())?;
     Ok(())
 }
