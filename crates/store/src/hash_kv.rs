@@ -12,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use prost::Message;
 
 use super::proto::mvccpb;
-use super::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Source, Until, Want, WatchItem};
+use super::{At, Call, Event, EventKind, KeyRange, KeyValue, MemberLog, Origin, Result, Revision, Source, Until, Want, WatchItem};
 
 /// The name of the bucket that is hashed.
 const KEY_BUCKET: &[u8] = b"key";
@@ -67,7 +67,9 @@ impl KeyValueHasher {
     ///
     /// The source cannot be read.
     pub async fn at(source: &dyn Source, revision: Revision) -> Result<Self> {
-        let compacted = source.span().await?.compacted.map_or(-1, |compacted| compacted.0);
+        // The log may still hold what the member compacted.
+        let logged = source.facts().log.and_then(|log| newest_compaction(log, revision));
+        let compacted = source.span().await?.compacted.max(logged).map_or(-1, |compacted| compacted.0);
         let mut alive = source.range(KeyRange::all(), At::Revision(revision), Want::Keys).await?.entries;
         let (mut kept, mut has_kept) = (HashSet::new(), false);
         while let Some(KeyValue { key, mod_revision, .. }) = alive.try_next().await? {
@@ -107,11 +109,11 @@ impl KeyValueHasher {
             return;
         }
         self.markers_before(main);
-        // Only the tree counts of what was compacted; what it has lost of the time since is damage, and the log goes on behind it.
+        // What the tree has lost is damage, and the log goes on behind it.
         let is_known = matches!(event.origin, Origin::Db | Origin::Wal);
         if main > self.compacted {
             self.is_whole &= is_known;
-        } else if event.origin != Origin::Db || !self.counts(event) {
+        } else if !is_known || !self.counts(event) {
             return;
         }
         self.buffer.clear();
@@ -141,6 +143,15 @@ impl KeyValueHasher {
             }
         }
     }
+}
+
+/// The newest compaction up to a revision that a member's log asked for and knows to be committed.
+fn newest_compaction(log: &dyn MemberLog, revision: Revision) -> Option<Revision> {
+    let compactions = log.calls().filter(|logged| logged.is_committed).filter_map(|logged| match logged.call {
+        Call::Compaction(compacted) => Some(compacted),
+        _ => None,
+    });
+    compactions.filter(|compacted| *compacted <= revision).max()
 }
 
 /// Appends a key of the bucket: the revision, and a mark where it is a deletion (etcd v3.7.3, `server/storage/mvcc/revision.go`).
