@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ketcd_cluster::grep::{GrepQuestion, LeftOut, MAX_HELD_BYTES, Pattern, Place, Search};
+use ketcd_cluster::{Cluster, Options};
+use ketcd_store::etcd::EtcdConfig;
 use ketcd_testing::proxy::Proxy;
 use rustix::process::{Pid, Signal, kill_process};
 
 use tokio::sync::Notify;
 
 use crate::etcd::{Etcd, EtcdRelease, Transport};
-use crate::ketcd::{ketcd, run, stderr};
+use crate::ketcd::{ketcd, open, patient, run, stderr};
 use crate::replay::{changes, etcd_of};
 
 async fn filled() -> Etcd {
@@ -89,7 +92,7 @@ async fn a_short_history_is_read_once() {
     const MAX_RANGES: usize = 20;
     let etcd = filled().await;
     let proxy = Proxy::counting(etcd.endpoint());
-    for words in ["explain pod/lab/spread-5", "timeline pod/lab/urgent", "triage"] {
+    for words in ["explain pod/lab/spread-5", "timeline pod/lab/urgent", "triage", "grep node3"] {
         let before = proxy.methods().len();
         let output = run(ketcd().args(["--endpoints", proxy.endpoint()]).args(words.split(' ')));
         assert!(matches!(output.status.code(), Some(0 | 1)), "{words}: {}", stderr(&output));
@@ -97,4 +100,31 @@ async fn a_short_history_is_read_once() {
         let of = |method: &str| asked.iter().filter(|asked| *asked == method).count();
         assert!(of("Watch") == 1 && of("Range") + of("RangeStream") <= MAX_RANGES, "{words}: {asked:?}");
     }
+}
+
+/// A search of a live etcd reads its history once: what it finds beyond what may be held is named, and left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_leaves_out_what_it_cannot_hold() {
+    let etcd = filled().await;
+    let search = |max_held_bytes: usize| {
+        let config = EtcdConfig { endpoints: vec![etcd.endpoint()], ..patient() };
+        async move {
+            let cluster = Cluster::open(Box::new(open(config)), Options::default()).await.unwrap();
+            let search = Search { pattern: Pattern::new("e", false, false).unwrap(), places: Place::USUAL.to_vec() };
+            let question = GrepQuestion { search, words: &[], with_changes: true, max_held_bytes };
+            let mut found = cluster.grep(question).await.unwrap();
+            let mut objects = Vec::new();
+            while let Some(object) = found.next().await.unwrap() {
+                objects.push((object.key.clone(), object.spans.len()));
+            }
+            (objects, found.left_out().to_vec())
+        }
+    };
+    let (all, nothing) = search(MAX_HELD_BYTES).await;
+    assert!(nothing.is_empty(), "{nothing:?}");
+    let (some, left_out) = search(1 << 20).await;
+    let [LeftOut::Keys { from }] = &left_out[..] else { panic!("{left_out:?}") };
+    let before: Vec<_> = all.iter().filter(|(key, _)| key < from).cloned().collect();
+    assert!(!some.is_empty() && some.len() < all.len());
+    assert_eq!(some, before);
 }

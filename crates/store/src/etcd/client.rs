@@ -39,8 +39,6 @@ pub(super) struct Cluster {
     notice: Reporter,
     /// Whether a member was asked for a stream and did not know what that is.
     pub has_no_stream: AtomicBool,
-    /// Spaces out the reads.
-    pub pacer: Pacer,
     /// Keys that are asked for anyway, so that the user may read them; one that may be read comes first.
     announced: Mutex<Vec<KeyRange>>,
 }
@@ -68,10 +66,10 @@ impl Cluster {
             tls::client_config(&config)?;
         }
         let config = Arc::new(config);
-        let members = endpoints.into_iter().map(|endpoint| EndpointConnection::new(endpoint, &config)).collect();
+        let pacer = Arc::new(Pacer::new(config.qps));
+        let members = endpoints.into_iter().map(|endpoint| EndpointConnection::new(endpoint, &config, &pacer)).collect();
         Ok(Self {
             has_no_stream: AtomicBool::new(false),
-            pacer: Pacer::new(config.qps),
             announced: Mutex::default(),
             config,
             members,

@@ -42,7 +42,6 @@ pub(super) async fn ask(
     asked: &RangeRequest,
     check: impl Fn(&RangeResponse) -> Result<(), Untrue>,
 ) -> Result<RangeResponse, Vec<Trouble>> {
-    cluster.pacer.turn().await;
     let get = |client: Client, consistency| {
         let (asked, check) = (asked.with(consistency), &check);
         async move {

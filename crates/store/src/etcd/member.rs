@@ -13,6 +13,7 @@ use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL};
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
 use super::errors::of_status;
+use super::pacer::Pacer;
 use super::parts::CountedChannel;
 use super::trouble::Trouble;
 
@@ -26,14 +27,15 @@ pub(super) struct EndpointConnection {
     pub endpoint: Arc<Endpoint>,
     channel: Channel,
     connector: Connector,
+    pacer: Arc<Pacer>,
     leader_required: OnceCell<Client>,
     any_state: OnceCell<Client>,
     pub(super) is_learner: OnceCell<bool>,
 }
 
 impl EndpointConnection {
-    /// Prepares a channel, which connects when it is first used.
-    pub(super) fn new(endpoint: Endpoint, config: &Arc<EtcdConfig>) -> Self {
+    /// Prepares a channel, which connects when it is first used. All members' requests wait for their turn with one `pacer`.
+    pub(super) fn new(endpoint: Endpoint, config: &Arc<EtcdConfig>, pacer: &Arc<Pacer>) -> Self {
         let endpoint = Arc::new(endpoint);
         let connector =
             Connector { endpoint: Arc::clone(&endpoint), config: Arc::clone(config), last_failure: Arc::new(LastFailure::default()) };
@@ -47,14 +49,23 @@ impl EndpointConnection {
             .initial_stream_window_size(HTTP2_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .connect_with_connector_lazy(connector.clone());
-        Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new(), is_learner: OnceCell::new() }
+        Self {
+            endpoint,
+            channel,
+            connector,
+            pacer: Arc::clone(pacer),
+            leader_required: OnceCell::new(),
+            any_state: OnceCell::new(),
+            is_learner: OnceCell::new(),
+        }
     }
 
-    /// Asks this member alone, within the timeouts.
+    /// Asks this member alone, when it is the request's turn, within the timeouts.
     pub(super) async fn ask<T, F>(&self, config: &EtcdConfig, consistency: Consistency, call: impl Fn(Client) -> F) -> Result<T, Trouble>
     where
         F: Future<Output = Result<T, Failed>>,
     {
+        self.pacer.turn().await;
         self.connector.last_failure.take();
         let asked = async {
             let client = self.client(consistency).await?;

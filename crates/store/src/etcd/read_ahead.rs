@@ -123,7 +123,6 @@ impl Ahead {
             ReadConsistency::Auto | ReadConsistency::Serializable => Consistency::Serializable,
         };
         let asked = range_request(&page.whole(&self.keys), page.revision).with(consistency);
-        self.cluster.pacer.turn().await;
         let open = |client: Client| {
             let asked = asked.clone();
             async move {

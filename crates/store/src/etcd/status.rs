@@ -74,6 +74,8 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
     status.members.push(crate::Member {
         endpoint,
         id: format!("{member_id:x}"),
+        name: String::new(),
+        peer_urls: Vec::new(),
         cluster_id,
         leader_id: Some(answer.leader).filter(|leader| *leader != 0).map(|leader| format!("{leader:x}")),
         version: answer.version.clone(),
