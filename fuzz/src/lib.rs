@@ -49,6 +49,8 @@ pub const ALL_TARGETS: &[Target] = &[
     Target { name: "error_text", check: files::error_text, words: ERROR_TEXT, mend: |_| (), most: 1 << 13 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
     Target { name: "json", check: stored::json, words: JSON_WORDS, mend: |_| (), most: 1 << 14 },
+    Target { name: "searched", check: stored::searched, words: JSON_WORDS, mend: |_| (), most: 1 << 13 },
+    Target { name: "stored_form", check: stored::stored_form, words: JSON_WORDS, mend: |_| (), most: 1 << 13 },
     Target { name: "cbor", check: stored::cbor, words: &["\u{7f}", "metadata", "kind", "apiVersion"], mend: |_| (), most: 1 << 14 },
     Target { name: "cel", check: language::cel, words: CEL_WORDS, mend: |_| (), most: 1 << 12 },
     Target { name: "json_path", check: language::json_path, words: JSON_PATH, mend: |_| (), most: 1 << 12 },

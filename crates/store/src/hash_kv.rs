@@ -54,6 +54,8 @@ pub struct KeyValueHasher {
     kept: HashSet<(i64, Bytes)>,
     /// Whether any key is alive: where none is, etcd leaves nothing out.
     has_kept: bool,
+    /// Whether a change of the compacted time was seen. A compaction leaves the newest version of each key, so where there is none they were not read.
+    has_compacted: bool,
     /// Revisions whose record a restore left without a value; descending.
     markers: Vec<i64>,
     is_whole: bool,
@@ -84,7 +86,17 @@ impl KeyValueHasher {
         // The marker is the newest version of the key "", which is alive for ever.
         has_kept |= !markers.is_empty();
         let crc = crc32c::crc32c(KEY_BUCKET);
-        Ok(Self { crc, revision: revision.0, compacted, kept, has_kept, markers, is_whole: true, buffer: BytesMut::new() })
+        Ok(Self {
+            crc,
+            revision: revision.0,
+            compacted,
+            kept,
+            has_kept,
+            has_compacted: compacted < 0,
+            markers,
+            is_whole: true,
+            buffer: BytesMut::new(),
+        })
     }
 
     /// Takes what a watch brings next.
@@ -100,7 +112,11 @@ impl KeyValueHasher {
     pub fn finish(mut self) -> Option<HashKv> {
         self.markers_before(i64::MAX);
         let compacted = (self.compacted >= 0).then_some(Revision(self.compacted));
-        self.is_whole.then_some(HashKv { hash: self.crc, revision: Revision(self.revision), compacted })
+        (self.is_whole && (self.has_compacted || !self.has_kept)).then_some(HashKv {
+            hash: self.crc,
+            revision: Revision(self.revision),
+            compacted,
+        })
     }
 
     fn event(&mut self, event: &Event) {
@@ -109,6 +125,7 @@ impl KeyValueHasher {
             return;
         }
         self.markers_before(main);
+        self.has_compacted |= main <= self.compacted;
         // What the tree has lost is damage, and the log goes on behind it.
         let is_known = matches!(event.origin, Origin::Db | Origin::Wal);
         if main > self.compacted {
@@ -136,6 +153,7 @@ impl KeyValueHasher {
     fn markers_before(&mut self, main: i64) {
         while let Some(marker) = self.markers.pop_if(|marker| *marker < main) {
             let is_replaced = !self.markers.is_empty();
+            self.has_compacted |= marker <= self.compacted;
             if marker > self.compacted || !is_replaced {
                 self.buffer.clear();
                 append_revision(&mut self.buffer, marker, 0, false);

@@ -14,6 +14,11 @@ pub trait MemberLog: Send + Sync {
 
     /// Returns how many entries write keys of etcd's old API, version 2, which etcd 3.6 and later do not have.
     fn old_api_writes(&self) -> usize;
+
+    /// Returns where the log contradicts the database or itself, one sentence per item. Each is among the source's damage too.
+    fn contradictions(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// How far a member's log and its database reach.

@@ -72,6 +72,9 @@ pub enum HistoryKind {
 pub trait LateDamage: Sync {
     /// Returns problems such as a wrong checksum, one message per item. It may wait for that pass, so call it last.
     fn late_damage(&self) -> Vec<String>;
+
+    /// Reads what no question has needed so far, so that [`LateDamage::late_damage`] has the problems of every byte.
+    fn read_all(&self) {}
 }
 
 /// An index of all versions.

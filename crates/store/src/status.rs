@@ -30,6 +30,10 @@ pub struct Member {
     pub endpoint: String,
     /// The member's id, hexadecimal; empty if it did not answer.
     pub id: String,
+    /// Its name, as a file records it; empty where a member answers itself, or none records it.
+    pub name: String,
+    /// The URLs that the other members reach it at, as a file records them; none where a member answers itself.
+    pub peer_urls: Vec<String>,
     /// The id of the cluster that it says it belongs to, hexadecimal; empty if it did not answer or is known from a file.
     pub cluster_id: String,
     /// The id of the member that it follows, hexadecimal; `None` where it knows no leader, did not answer or is known from a file.

@@ -31,6 +31,8 @@ pub mod proxy;
 #[cfg(feature = "command")]
 pub mod pty;
 pub mod random;
+#[cfg(feature = "testdata")]
+pub mod seeds;
 pub mod snapshot;
 #[cfg(feature = "testdata")]
 pub mod temporary;

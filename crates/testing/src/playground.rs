@@ -28,9 +28,11 @@ const COPIED_FILES: [(&str, &str); 5] = [
 ];
 
 /// Files that are unpacked.
-const UNPACKED_FILES: [(&str, &str); 4] = [
+const UNPACKED_FILES: [(&str, &str); 6] = [
     ("captures/k120-story/snapshot.db.zst", "snapshot.db"),
     ("captures/k120-story/compacted.db.zst", "yesterday.db"),
+    ("captures/k120-story/earlier.db.zst", "earlier.db"),
+    ("captures/k120-story/earlier.db.zst", "restored.db"),
     ("captures/k120-story/member.tar.zst", "member.tar"),
     ("captures/k137-whatif/snapshot.db.zst", "shop.db"),
 ];

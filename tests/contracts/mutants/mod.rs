@@ -96,6 +96,8 @@ parsers! {
     protobuf 3_000
     json 3_000
     cbor 3_000
+    searched 1_000
+    stored_form 3_000
     cel 3_000
     json_path 3_000
     selectors 10_000

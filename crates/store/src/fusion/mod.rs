@@ -329,4 +329,14 @@ impl LateDamage for Fused {
         late.extend(gaps::passed_over(passed.iter().filter_map(|&place| self.gaps().get(place))));
         late
     }
+
+    fn read_all(&self) {
+        let read = |source: &dyn Source| source.facts().late_damage.into_iter().for_each(LateDamage::read_all);
+        for part in &self.parts {
+            if let PartState::Open(source) = &part.held {
+                read(&**source);
+            }
+        }
+        self.pool.opened().iter().for_each(|(_, source)| read(&**source));
+    }
 }

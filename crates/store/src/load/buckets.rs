@@ -91,9 +91,12 @@ fn voters(json: &[u8]) -> Option<usize> {
 pub(super) fn member(json: &[u8]) -> Option<Member> {
     let value: serde_json::Value = serde_json::from_slice(json).ok()?;
     let id = value.get("id")?.as_u64()?;
-    let urls = value.get("clientURLs").and_then(|urls| urls.as_array()).into_iter().flatten();
-    let endpoint = urls.filter_map(|url| url.as_str()).collect::<Vec<_>>().join(",");
-    Some(Member { endpoint, id: format!("{id:x}"), ..Member::default() })
+    let urls = |field: &str| -> Vec<String> {
+        let urls = value.get(field).and_then(|urls| urls.as_array()).into_iter().flatten();
+        urls.filter_map(|url| url.as_str().map(str::to_owned)).collect()
+    };
+    let name = value.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+    Some(Member { endpoint: urls("clientURLs").join(","), id: format!("{id:x}"), name, peer_urls: urls("peerURLs"), ..Member::default() })
 }
 
 /// Reads a key of the bucket `alarm`: the member, and which alarm it raised.

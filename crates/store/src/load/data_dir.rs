@@ -59,7 +59,8 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
             (layer, DatabaseFacts { layer: Some(layer), ..facts })
         }
     };
-    facts.damage.extend(log.problems.iter().cloned());
+    facts.damage.extend(log.problems.iter().chain(&log.contradictions).cloned());
+    builder.let_log_give_way();
     if log.files.is_empty() {
         let sentence = "there is no member/wal next to the database, so changes that only the log has are missing";
         facts.left_out.push(sentence.to_owned());
@@ -82,11 +83,16 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
         replayed.push(of_run);
     }
     let revisions = replayed.iter().flat_map(|replayed| replayed.revisions.iter().copied()).collect();
+    let in_replay = replayed.iter().flat_map(|replayed| replayed.contradictions.iter().cloned());
+    let contradictions: Vec<String> = log.contradictions.iter().cloned().chain(in_replay).collect();
     for replayed in replayed {
         add(builder, layer, replayed, &mut facts);
     }
     let cluster_id = log.cluster_id;
-    facts.log = KeptLog::of(log, revisions, has_db.then_some(facts.consistent_index), certain).map(Arc::new);
+    facts.log = KeptLog::of(log, revisions, has_db.then_some(facts.consistent_index), certain).map(|mut log| {
+        log.contradict(contradictions);
+        Arc::new(log)
+    });
     Ok((facts, cluster_id))
 }
 
@@ -144,6 +150,7 @@ fn member(path: &Path) -> Result<PathBuf, LoadProblem> {
 
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
 fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: &mut DatabaseFacts) {
+    facts.damage.append(&mut replayed.contradictions);
     facts.damage.append(&mut replayed.problems);
     facts.notes.append(&mut replayed.notes);
     builder.remove(db, &replayed.refuted);

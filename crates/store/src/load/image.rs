@@ -77,7 +77,24 @@ pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
     open_with(path, reading, map_lazily)
 }
 
-/// Opens a plain file that another program may shorten meanwhile: it is read and not mapped, unless it is far larger than such files are.
+/// Opens a file that its program never compresses, such as a log: what it begins with does not make another thing of it.
+///
+/// # Errors
+///
+/// As of [`open`].
+pub(super) fn open_plain(path: &str, reading: &Reading<'_>) -> Result<Image> {
+    let file_error = |cause| Error::File { path: path.to_owned(), cause };
+    let file = File::open(path).map_err(file_error)?;
+    let metadata = file.metadata().map_err(file_error)?;
+    if !metadata.is_file() {
+        return open(path, reading);
+    }
+    reading.limits.budget().add_file(metadata.len());
+    Ok(Image::plain(map(path, &file).map_err(file_error)?))
+}
+
+/// Opens a file, which its program never compresses, that another program may shorten meanwhile: it is read and not mapped, unless it is far larger
+/// than such files are.
 ///
 /// # Errors
 ///
@@ -89,14 +106,14 @@ pub(super) fn open_copied(path: &str, reading: &Reading<'_>) -> Result<Image> {
     let file = File::open(path).map_err(file_error)?;
     let metadata = file.metadata().map_err(file_error)?;
     if !metadata.is_file() || metadata.len() > MAX_COPIED_BYTES {
-        return open(path, reading);
+        return open_plain(path, reading);
     }
     let mut bytes = Vec::new();
     file.take(MAX_COPIED_BYTES).read_to_end(&mut bytes).map_err(file_error)?;
-    Image::of_bytes(path, bytes.into(), reading)
+    Ok(Image::plain(bytes.into()))
 }
 
-/// Opens a file that may be written at its end; of one that a running etcd has locked, a copy, as etcd shortens a log's file when it begins the next.
+/// Opens a log that may be written at its end; of one that a running etcd has locked, a copy, as etcd shortens a log's file when it begins the next.
 /// Says whether it is one.
 ///
 /// # Errors
@@ -106,7 +123,7 @@ pub(super) fn open_written(path: &str, reading: &Reading<'_>) -> Result<(Image, 
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     let mut file = File::open(path).map_err(file_error)?;
     if !file.metadata().map_err(file_error)?.is_file() || !is_owned_by_etcd(&file) {
-        return open(path, reading).map(|image| (image, false));
+        return open_plain(path, reading).map(|image| (image, false));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(file_error)?;

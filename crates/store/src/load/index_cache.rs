@@ -25,7 +25,7 @@ use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
 
 /// Changes with every change of what is kept.
-const INDEX_FORMAT: u32 = 1;
+const INDEX_FORMAT: u32 = 2;
 
 /// The newest indexes that are kept, whatever their files are.
 const MAX_INDEXES_KEPT: usize = 8;
@@ -69,6 +69,10 @@ struct KeptMember {
     id: String,
     #[prost(string, tag = "3")]
     version: String,
+    #[prost(string, tag = "4")]
+    name: String,
+    #[prost(string, repeated, tag = "5")]
+    peer_urls: Vec<String>,
 }
 
 /// The place of a file's index.
@@ -142,7 +146,14 @@ impl IndexFile {
             let at_rest = Bolt::open(image.clone()).ok().and_then(|bolt| bolt.at_rest());
             (Versions::of_kept(versions, image, None)?, at_rest)
         };
-        let member = |kept: KeptMember| Member { endpoint: kept.endpoint, id: kept.id, version: kept.version, ..Member::default() };
+        let member = |kept: KeptMember| Member {
+            endpoint: kept.endpoint,
+            id: kept.id,
+            name: kept.name,
+            peer_urls: kept.peer_urls,
+            version: kept.version,
+            ..Member::default()
+        };
         let KeptFacts { file_bytes, in_use_bytes, members } = facts;
         let members = members.into_iter().map(member).collect();
         let span: Option<RevisionSpan> = versions.spans().next();
@@ -166,10 +177,12 @@ impl IndexFile {
             return Ok(());
         }
         let Some(directory) = OwnDirectory::make(&self.directory)? else { return Ok(()) };
-        let member = |Member { endpoint, id, version, .. }: &Member| KeptMember {
+        let member = |Member { endpoint, id, name, peer_urls, version, .. }: &Member| KeptMember {
             endpoint: endpoint.clone(),
             id: id.clone(),
             version: version.clone(),
+            name: name.clone(),
+            peer_urls: peer_urls.clone(),
         };
         let facts = KeptFacts {
             file_bytes: facts.file_bytes,

@@ -8,7 +8,7 @@ use super::db_file;
 use super::objects::Objects;
 use crate::memory::MemorySource;
 use crate::versions::{Versions, VersionsBuilder};
-use crate::{Checksum, Companion, Error, MemberLog, Origin, Result, SourceKind, SourceStatus};
+use crate::{Checksum, Companion, Error, MemberLog, Origin, Result, Revision, SourceKind, SourceStatus};
 
 /// Makes a source of what was loaded.
 pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
@@ -23,9 +23,30 @@ pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Object
         problem: format!("its parts disagree about revision {revision}: they are not from one etcd cluster"),
     })?;
     for file in &mut loaded {
+        let contradictions = contradictions(versions.contradicted());
+        file.facts.damage.extend(contradictions.iter().cloned());
+        if let Some(log) = file.facts.log.as_mut().and_then(Arc::get_mut) {
+            log.contradict(contradictions);
+        }
         file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
     }
     Ok(source(name, versions, loaded))
+}
+
+/// Says of which revisions a log was not believed.
+fn contradictions(revisions: &[Revision]) -> Vec<String> {
+    const MAX_REVISIONS_NAMED: usize = 20;
+    let sentence = |revision: &Revision| {
+        format!(
+            "the log contradicts the database, or an earlier part of itself, at revision {revision}: what it says of that revision is left out"
+        )
+    };
+    let mut said: Vec<String> = revisions.iter().take(MAX_REVISIONS_NAMED).map(sentence).collect();
+    let rest = revisions.len().saturating_sub(MAX_REVISIONS_NAMED);
+    if rest > 0 {
+        said.push(format!("the log contradicts the database, or an earlier part of itself, at {rest} more revisions"));
+    }
+    said
 }
 
 /// A source of an index and of what the files say besides.

@@ -32,6 +32,8 @@ pub(super) struct Replayed {
     pub end: Option<i64>,
     /// Each a sentence.
     pub problems: Vec<String>,
+    /// Where the log contradicts the database, each a sentence.
+    pub contradictions: Vec<String>,
     /// Messages that do not report damage, one sentence each.
     pub notes: Vec<String>,
 }
@@ -81,7 +83,8 @@ impl Replay<'_> {
     pub(super) fn run(&self, run: &EntryRun, before: Option<(u64, i64)>) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         // Each entry that is missing between two runs made one revision at most.
-        let begin = before.filter(|before| before.0 <= run.first).map(|(end, revision)| revision.saturating_add_unsigned(run.first - end));
+        let before = before.filter(|before| before.0 <= run.first);
+        let begin = before.map(|(end, revision)| (revision, revision.saturating_add_unsigned(run.first - end)));
         if run.first > 1 || self.is_restored {
             return self.run_from_later(run, begin, newest);
         }
@@ -91,13 +94,13 @@ impl Replay<'_> {
                 "the log, applied from its first entry on, contradicts the database at revision {revision} and agrees with it about none \
                  before: what the log says is shown only where the database proves it"
             );
-            replayed.problems.insert(0, problem);
+            replayed.contradictions.insert(0, problem);
             replayed
         })
     }
 
     /// The changes of a run that does not begin with a new cluster, or is not understood from there on.
-    fn run_from_later(&self, run: &EntryRun, begin: Option<i64>, newest: i64) -> Replayed {
+    fn run_from_later(&self, run: &EntryRun, begin: Option<(i64, i64)>, newest: i64) -> Replayed {
         let next = self.facts.consistent_index.saturating_add(1);
         let meets_database = (run.first..=run.end()).contains(&next);
         let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
@@ -122,8 +125,8 @@ impl Replay<'_> {
     }
 
     /// Returns what a log that begins later than the cluster holds of its entries from `first` to before `end`, as far as revisions are
-    /// certain. The revision before `first` is not later than `begin`, the one after the last is `reached`.
-    fn recover(&self, run: &EntryRun, first: u64, end: u64, begin: Option<i64>, reached: Option<i64>) -> Replayed {
+    /// certain. The revision before `first` is between those of `begin`, the one after the last is `reached`.
+    fn recover(&self, run: &EntryRun, first: u64, end: u64, begin: Option<(i64, i64)>, reached: Option<i64>) -> Replayed {
         let before = run.entries.iter().zip(run.first..).filter(|(_, index)| (first..end).contains(index));
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
@@ -168,7 +171,7 @@ impl Replay<'_> {
             ));
         }
         let mut replayed = LogComparison { same: comparison.same, differing: similar }.into_replayed();
-        replayed.problems.extend(contradicted);
+        replayed.contradictions = contradicted;
         replayed.notes = self.undecided(&undecided, first);
         let left: BTreeSet<i64> = changes.iter().map(|change| change.main).collect();
         let made = made.into_iter().filter(|(_, revision)| left.contains(revision));
@@ -233,12 +236,17 @@ impl Replay<'_> {
         replayed.problems.extend(problem);
         replayed.notes.extend(note);
         match reached {
-            Some(reached) if reached < newest => replayed.problems.push(format!(
+            Some(reached) if reached < newest => replayed.contradictions.push(format!(
                 "the database says that entry {last} was applied last, which made revision {reached}, but it has revision {newest}"
+            )),
+            // etcd writes the index of an entry into the transaction that has its changes (v3.7.3, `server/etcdserver/cindex/cindex.go`).
+            Some(reached) if reached > newest => replayed.problems.push(format!(
+                "the database says that entry {last} was applied last, which made revision {reached}, but its newest revision is {newest}: it has lost \
+                 what came between, which is shown from the log and which etcd would not apply again"
             )),
             None if is_undone => {
                 // What the log did not decide, the database may.
-                let rest = self.recover(run, end, last + 1, Some(store.revision), Some(newest));
+                let rest = self.recover(run, end, last + 1, Some((1, store.revision)), Some(newest));
                 return Ok(self.join(replayed, rest, run));
             }
             None => replayed.problems.push(format!(
@@ -272,8 +280,8 @@ impl Replay<'_> {
              that is shown only where the database proves it",
             first.0
         );
-        let replayed = Replayed { changes, revisions, from_the_start: true, problems: vec![problem], ..Replayed::default() };
-        let rest = self.recover(run, entry + 1, self.facts.consistent_index.saturating_add(1), Some(revision), Some(newest));
+        let replayed = Replayed { changes, revisions, from_the_start: true, contradictions: vec![problem], ..Replayed::default() };
+        let rest = self.recover(run, entry + 1, self.facts.consistent_index.saturating_add(1), Some((1, revision)), Some(newest));
         Ok(self.join(replayed, rest, run))
     }
 
@@ -288,6 +296,7 @@ impl Replay<'_> {
         from_start.from_the_start = false;
         from_start.refuted.extend(rest.refuted);
         from_start.problems.extend(rest.problems);
+        from_start.contradictions.extend(rest.contradictions);
         from_start.notes.extend(rest.notes);
         let images = |image: u16| self.builder.still_bytes(image);
         let next = self.facts.consistent_index.saturating_add(1);

@@ -1,7 +1,10 @@
 //! Reads the blocks of a recording's files that a question needs, and collects what is damaged, which is reported at the end.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
 
 use super::coverage::uncovered;
 use super::directory::Directory;
@@ -10,6 +13,7 @@ use super::facts::FileKind;
 use super::file::{RecordingFile, unreadable};
 use super::index::Block;
 use super::look::RecordedFile;
+use super::segment::hex;
 use crate::{Arrival, Event, KeyRange, Revision};
 
 /// What there is of a file.
@@ -43,6 +47,22 @@ impl FileReader {
     /// What was found to be damaged so far, one message per item.
     pub(super) fn found(&self) -> Vec<String> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Holds a complete file against the SHA-256 that the manifest has of it.
+    pub(super) fn check(&self, file: &RecordedFile) {
+        let facts = &file.facts;
+        if file.open.is_some() || facts.removed || facts.sha256.is_empty() {
+            return;
+        }
+        let mut hash = Sha256::new();
+        match disk::open(&self.path.join(&facts.name)).and_then(|mut file| io::copy(&mut file, &mut hash)) {
+            Ok(_) if hex(hash.finalize().as_slice()) == facts.sha256 => {}
+            Ok(_) => self.report(&facts.name, "is not what was recorded: the SHA-256 that the manifest has of it does not match"),
+            // A recorder that is running may have removed it since.
+            Err(_) if file.held.is_some() => {}
+            Err(error) => self.report(&facts.name, &format!("cannot be read: {error}")),
+        }
     }
 
     fn report(&self, file: &str, problem: &str) {

@@ -231,6 +231,10 @@ impl LateDamage for RecordingSource {
     fn late_damage(&self) -> Vec<String> {
         self.reader.found()
     }
+
+    fn read_all(&self) {
+        self.states.iter().chain(&self.changes).for_each(|file| self.reader.check(file));
+    }
 }
 
 impl Source for RecordingSource {

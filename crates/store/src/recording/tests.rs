@@ -437,6 +437,20 @@ fn a_question_reads_no_file_that_it_does_not_need() {
     assert!(!source.late_damage().is_empty());
 }
 
+/// The SHA-256 of a complete file counts where all is to be read, whatever a question needs of it.
+#[test]
+fn a_changed_byte_of_a_complete_file_is_damage() {
+    let directory = recorded(&history(1500));
+    let path = &files(directory.path(), ".state")[0];
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(path, bytes).unwrap();
+    let source = source(directory.path());
+    source.read_all();
+    assert!(source.late_damage().iter().any(|problem| problem.contains("SHA-256")), "{:?}", source.late_damage());
+}
+
 /// 8,760 files of an hour each, of which only the newest are there to be read.
 #[test]
 fn a_year_of_recordings_opens_without_being_read() {

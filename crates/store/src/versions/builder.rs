@@ -32,6 +32,8 @@ pub(crate) struct VersionsBuilder {
     layers: Vec<Layer>,
     found: Vec<(StoredChange, u16)>,
     skipped: Vec<(i64, i64)>,
+    /// Whether a change of a log counts only where it contradicts nothing else.
+    does_log_give_way: bool,
 }
 
 impl VersionsBuilder {
@@ -102,6 +104,11 @@ impl VersionsBuilder {
         let first = missing::first_complete(span);
         let mains = self.changes_of(layer).map(|found| found.main).filter(|&main| main >= first);
         !missing::gaps(mains, &self.skipped, first, span.newest.0).is_empty()
+    }
+
+    /// Says that the layers are a database and its log: a log that contradicts its database, or itself, does not take the database away.
+    pub(crate) fn let_log_give_way(&mut self) {
+        self.does_log_give_way = true;
     }
 
     /// Reserves memory for the changes in a file of `file` bytes, on the assumption that each takes a page.
@@ -215,9 +222,9 @@ impl VersionsBuilder {
     ///
     /// # Errors
     ///
-    /// The revision at which two layers contradict each other.
+    /// The revision at which two layers contradict each other, unless one is a log that gives way.
     pub(crate) fn finish(self) -> Result<Versions, Revision> {
-        let Self { images, layers, mut found, mut skipped, memory, .. } = self;
+        let Self { images, layers, mut found, mut skipped, memory, does_log_give_way, .. } = self;
         // The best of several copies of a change comes first.
         let order = |f: &(StoredChange, u16)| (f.0.main, f.0.sub, f.0.origin);
         if !found.is_sorted_by_key(order) {
@@ -227,6 +234,7 @@ impl VersionsBuilder {
             |place: Location| &images[usize::from(place.image)].bytes[place.start as usize..place.start as usize + place.length as usize];
         let (key_bytes, key_starts, ids) = keys(found.iter().map(|(f, _)| bytes(f.key)));
         let mut versions: Vec<Version> = Vec::with_capacity(found.len());
+        let mut contradictions = Contradictions::default();
         for ((f, layers), key) in found.iter().zip(ids) {
             let sub = u32::try_from(f.sub).unwrap_or(u32::MAX);
             let version = Version {
@@ -253,6 +261,7 @@ impl VersionsBuilder {
                         match version.origin {
                             // A page that was written over in a way that does not show: the better copy stands.
                             Origin::FreePage => continue,
+                            Origin::Wal if does_log_give_way => contradictions.add(f.main, *layers),
                             _ => return Err(Revision(f.main)),
                         }
                     }
@@ -262,6 +271,7 @@ impl VersionsBuilder {
             }
         }
         drop(found);
+        contradictions.clear(&mut versions);
         missing::fill(&mut versions, &layers);
         let (by_key, key_versions) = group_by_key(&versions, key_starts.len() - 1);
         skipped.sort_unstable();
@@ -271,7 +281,34 @@ impl VersionsBuilder {
             true => Vec::new(),
             false => missing::gaps(versions.iter().map(|version| version.main), &skipped, missing::FIRST_CHANGE, newest),
         };
-        Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps, skipped, _memory: memory })
+        let contradicted = contradictions.revisions();
+        Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps, skipped, contradicted, _memory: memory })
+    }
+}
+
+/// The revisions of which a log says something else than what stands, and the layers of the log: ascending.
+#[derive(Default)]
+struct Contradictions(Vec<(i64, u16)>);
+
+impl Contradictions {
+    fn add(&mut self, main: i64, layers: u16) {
+        match self.0.last_mut().filter(|last| last.0 == main) {
+            Some(last) => last.1 |= layers,
+            None => self.0.push((main, layers)),
+        }
+    }
+
+    /// Removes what only these layers have of these revisions.
+    fn clear(&self, versions: &mut Vec<Version>) {
+        if self.0.is_empty() {
+            return;
+        }
+        let given_way = |main: i64| self.0.binary_search_by_key(&main, |(main, _)| *main).map_or(0, |place| self.0[place].1);
+        versions.retain(|version| version.origin != Origin::Wal || version.layers & !given_way(version.main) != 0);
+    }
+
+    fn revisions(self) -> Vec<Revision> {
+        self.0.into_iter().map(|(main, _)| Revision(main)).collect()
     }
 }
 
@@ -372,4 +409,41 @@ pub(super) fn group_by_key(versions: &[Version], keys: usize) -> (Vec<u32>, Vec<
         *slot += 1;
     }
     (by_key, starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of one database and of a log: each change is a revision, its number in it, and a value of one byte.
+    fn index(gives_way: bool, of_db: &[(i64, i64, u8)], of_log: &[(i64, i64, u8)]) -> Result<Versions, Revision> {
+        let mut builder = VersionsBuilder::default();
+        let image = builder.image(Bytes::from_iter(0..=u8::MAX)).unwrap();
+        if gives_way {
+            builder.let_log_give_way();
+        }
+        for (changes, origin) in [(of_db, Origin::Db), (of_log, Origin::Wal)] {
+            let newest = Revision(changes.last().map_or(1, |change| change.0));
+            let span = Some(RevisionSpan { oldest: Revision(1), newest, compacted: None });
+            let layer = builder.layer(Layer { span, ..Layer::default() }).unwrap();
+            for &(main, sub, value) in changes {
+                let place = |byte: u8| Location { image, start: byte.into(), length: 1 };
+                let (kind, key, value) = (EventKind::Put, place(b'a' + sub as u8), place(value));
+                let (create_revision, version, replaced, lease, crc) = (main, 1, 0, 0, 0);
+                builder.push(layer, StoredChange { main, sub, kind, origin, key, value, create_revision, version, replaced, lease, crc });
+            }
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn a_log_that_contradicts_its_database_gives_way_for_a_whole_revision() {
+        let (of_db, of_log) = ([(2, 0, 1), (3, 0, 2), (4, 0, 3)], [(2, 0, 1), (3, 0, 9), (3, 1, 9), (4, 0, 3), (5, 0, 4)]);
+        assert_eq!(index(false, &of_db, &of_log).err(), Some(Revision(3)));
+        let versions = index(true, &of_db, &of_log).unwrap();
+        assert_eq!(versions.contradicted(), [Revision(3)]);
+        let found: Vec<(i64, u32, u64, u16)> =
+            versions.versions.iter().map(|version| (version.main, version.sub, version.value, version.layers)).collect();
+        assert_eq!(found, [(2, 0, 1, 3), (3, 0, 2, 3), (4, 0, 3, 3), (5, 0, 4, 2)]);
+    }
 }

@@ -153,6 +153,7 @@ impl Versions {
             key_versions,
             gaps: runs(&kept.gaps),
             skipped: runs(&kept.skipped),
+            contradicted: Vec::new(),
             _memory: None,
         })
     }

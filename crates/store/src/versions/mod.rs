@@ -141,6 +141,8 @@ pub(super) struct Versions {
     gaps: Vec<(i64, i64)>,
     /// Runs of revisions that hold no change, both ends included, ascending.
     skipped: Vec<(i64, i64)>,
+    /// The revisions of which a log says something else than what stands, ascending.
+    contradicted: Vec<Revision>,
     /// What it takes of a budget.
     _memory: Option<Reservation>,
 }
@@ -154,6 +156,11 @@ impl Versions {
     /// Whether there is a state of one moment and no history.
     pub(super) fn is_one_moment(&self) -> bool {
         self.layers.iter().any(|layer| layer.one_moment)
+    }
+
+    /// The revisions of which a log says something else than what stands, ascending.
+    pub(super) fn contradicted(&self) -> &[Revision] {
+        &self.contradicted
     }
 
     /// How many changes are known from nothing better than `origin`.

@@ -372,3 +372,29 @@ fn two_files_of_a_cluster_are_one_history() {
     let error = open(&[&full, &other]).err().unwrap().to_string();
     assert!(error.contains("these are not from one etcd cluster"), "{error}");
 }
+
+/// An older leaf in the place of the last one is a leaf like any other: that it lacks the newest revision, the index of the last entry applied tells.
+#[test]
+fn a_database_has_the_revisions_of_the_entries_that_it_says_are_applied() {
+    const PAGE_BYTES: usize = 4096;
+    let directory = data_dir("k120-story/member.tar.zst");
+    let path = directory.path().join("member/snap/db");
+    let mut db = fs::read(&path).unwrap();
+    let newest = wait(open(&[&path]).unwrap().span()).unwrap().newest;
+    let number = |at: usize| u32::from_le_bytes(db[at..at + 4].try_into().unwrap()) as usize;
+    let revision = |page: usize, index: usize| {
+        let element = page + 16 + 16 * index;
+        let key = db.get(element + number(element + 4)..)?.get(..8)?;
+        Some(i64::from_be_bytes(key.try_into().unwrap()))
+    };
+    let leaves = (0..db.len()).step_by(PAGE_BYTES).filter(|page| db[page + 8..page + 10] == [2, 0] && db[page + 10] > 0);
+    let ends: Vec<(usize, Option<i64>, Option<i64>)> =
+        leaves.map(|page| (page, revision(page, 0), revision(page, usize::from(db[page + 10]) - 1))).collect();
+    let ending = |last: Revision| ends.iter().filter(move |(.., end)| *end == Some(last.0));
+    let (target, first, _) = ending(newest).next().unwrap();
+    let (source, ..) = ending(newest.before()).find(|(_, begin, _)| begin == first).unwrap();
+    db.copy_within(source + 8..source + PAGE_BYTES, target + 8);
+    replace(&path, &db);
+    let damage = open(&[directory.path()]).unwrap().damage().join("; ");
+    assert!(damage.contains(&format!("which made revision {newest}, but its newest revision is {}", newest.before())), "{damage}");
+}

@@ -5,16 +5,16 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ketcd_store::{At, Event, Origin, Source, SourceKind, load};
-use ketcd_testing::testdata;
+use ketcd_testing::{seeds, testdata};
 use tempfile::TempDir;
 
 use super::{alive, events, open, open_bytes, status};
 
 /// Databases of kine with pages of 512 bytes: eight changes; the same after a compaction at revision 8; and three more in a log.
-const WHOLE_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/whole");
-const COMPACTED_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/compacted");
-const BEFORE_LOG: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/before-log");
-const LOG_DATABASE: &[u8] = include_bytes!("../../../../fuzz/seeds/kine/log");
+const WHOLE_DATABASE: &[u8] = seeds::KINE_WHOLE;
+const COMPACTED_DATABASE: &[u8] = seeds::KINE_COMPACTED;
+const BEFORE_LOG: &[u8] = seeds::KINE_BEFORE_LOG;
+const LOG_DATABASE: &[u8] = seeds::KINE_LOG;
 
 const PAGE_BYTES: usize = 512;
 
@@ -216,6 +216,41 @@ fn damage_is_reported_and_nothing_after_a_gap_counts() {
             drop(open(&[folder.path()]));
         }
     }
+}
+
+/// A closed segment is what its bytes say, whatever they begin with.
+#[test]
+fn a_segment_is_never_unpacked() {
+    let alone = alive(&*open(&[node(&[("snapshot-1-4-1", snapshot(WHOLE_DATABASE, b""))]).path()]).unwrap(), At::Newest);
+    for beginning in [&b"\x04\x22\x4d\x18"[..], b"\x1f\x8b\x08\0", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x1f\x9d\x90"] {
+        for (name, wanted) in [("0000000000000005-0000000000000007", "0 of its 3 entries can be read"), ("open-1", "open-1")] {
+            let damaged = [beginning, &segment(&[frames(1, &WHOLE_DATABASE[..PAGE_BYTES])])[beginning.len()..]].concat();
+            let folder = node(&[("snapshot-1-4-1", snapshot(WHOLE_DATABASE, b"")), (name, damaged)]);
+            let source = open(&[folder.path()]).unwrap();
+            let told = [source.damage(), source.left_out()].concat().join("\n");
+            assert!(told.contains(wanted), "{name}: {told}");
+            assert_eq!(alive(&*source, At::Newest), alone, "{name}");
+        }
+    }
+}
+
+/// The last pages of the table are lost and an older copy is left. What the compaction kept is in the index of names too, which says what of the copy
+/// is part of the newest state.
+#[test]
+fn a_lost_row_that_the_index_of_names_has_is_shown() {
+    let page = |number: usize| &COMPACTED_DATABASE[(number - 1) * PAGE_BYTES..number * PAGE_BYTES];
+    let (compaction, last) = (8, 13);
+    let mut compacted_later = page(compaction).to_vec();
+    let name = compacted_later.windows(15).position(|bytes| bytes == b"compact_rev_key").unwrap();
+    compacted_later[name + 15] += 1;
+    let entries = [frames(compaction as u64, &compacted_later), frames(last as u64, &[0; PAGE_BYTES])];
+    let folder = node(&[("snapshot-1-4-1", snapshot(COMPACTED_DATABASE, b"")), ("open-1", segment(&entries))]);
+    let source = open(&[folder.path()]).unwrap();
+    let shown = alive(&*source, At::Newest);
+    let of_key = shown.iter().find(|entry| entry.key.ends_with(b"/lab/a")).unwrap();
+    assert!(of_key.mod_revision.0 == 9 && of_key.value.ends_with(b"{\"c\":\"11\"}}"), "{of_key:?}");
+    let told = source.damage().join("\n");
+    assert!(told.contains("the row of revision 9 is lost") && told.contains("hold; they are shown"), "{told}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod fusion;
 mod gardener;
 mod hash_kv;
 mod kine;
+mod neighbours;
 mod nights;
 mod objects;
 

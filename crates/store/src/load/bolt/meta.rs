@@ -47,8 +47,9 @@ pub(super) fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
     };
     match (first, second) {
         (Ok(first), Ok(second)) => {
-            let problem = (first.transaction.abs_diff(second.transaction) != 1).then(|| not_in_a_row(&first, &second));
-            Ok((if second.transaction > first.transaction { second } else { first }, problem.into_iter().collect()))
+            let in_a_row = (first.transaction.abs_diff(second.transaction) != 1).then(|| not_in_a_row(&first, &second));
+            let problems = in_a_row.into_iter().chain(misplaced(file, first.page_size)).collect();
+            Ok((if second.transaction > first.transaction { second } else { first }, problems))
         }
         (Ok(meta), Err(why)) => Ok((meta, vec![one_broken(1, why, &meta)])),
         (Err(why), Ok(meta)) => Ok((meta, vec![one_broken(0, why, &meta)])),
@@ -89,6 +90,15 @@ fn not_in_a_row(first: &Meta, second: &Meta) -> String {
          looks",
         first.transaction, second.transaction
     )
+}
+
+/// Says which meta page bears another page's number. bbolt v1.5.0, `tx.go` (`page`), ends the process where a page does.
+fn misplaced(file: &[u8], page_size: usize) -> Option<String> {
+    let (place, id) = [0, 1].into_iter().find_map(|place| {
+        let header = file.get(place * page_size..).and_then(PageHeader::read)?;
+        (header.id != place as PageId).then_some((place, header.id))
+    })?;
+    Some(format!("meta page {place} bears the number {id}: it was replaced or overwritten, so what is shown may be older than it looks"))
 }
 
 fn one_broken(page: u8, why: &str, used: &Meta) -> String {

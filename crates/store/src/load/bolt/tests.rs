@@ -62,6 +62,17 @@ fn the_newer_meta_page_counts() {
 }
 
 #[test]
+fn a_meta_page_in_the_others_place_is_damage() {
+    let bytes = file(4096, &[spec("b", &some_pairs(1, 1), true)]);
+    assert_eq!(Bolt::open(Bytes::from(bytes.clone())).unwrap().problems, [] as [String; 0]);
+    let mut swapped = bytes.clone();
+    swapped[..4096].copy_from_slice(&bytes[4096..2 * 4096]);
+    swapped[4096..2 * 4096].copy_from_slice(&bytes[..4096]);
+    let problems = Bolt::open(Bytes::from(swapped)).unwrap().problems;
+    assert!(problems.len() == 1 && problems[0].starts_with("meta page 0 bears the number 1"), "{problems:?}");
+}
+
+#[test]
 fn a_tree_that_leads_back_into_itself_ends() {
     let mut bytes = file(4096, &[spec("b", &some_pairs(40, 8), false)]);
     let pages = bytes.len() / 4096;

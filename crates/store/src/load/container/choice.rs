@@ -15,7 +15,7 @@ use super::super::wal;
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
 use super::companions;
-use super::entry::{Body, ContainerEntry, ENTRY_SEPARATOR, listed};
+use super::entry::{Body, ContainerEntry, ENTRY_SEPARATOR, listed, shown};
 use super::gather::{Found, Gathered, places};
 use super::kind::{EntryKind, SQLITE_SUFFIXES};
 #[cfg(feature = "kine")]
@@ -194,7 +194,7 @@ fn take_members(found: &[Found], members: &[String], reading: &Reading<'_>) -> R
 fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
     let mut read: Vec<usize> =
         (0..found.len()).filter(|&place| found[place].is_of_member() && member_of(&found[place].entry) == member).collect();
-    let (mut db, mut log) = (None, Vec::new());
+    let (mut db, mut log, mut problems) = (None, Vec::new(), Vec::new());
     for &place in &read {
         let Found { entry, kind, .. } = &found[place];
         if let Body::File(path) = &entry.body {
@@ -202,11 +202,32 @@ fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(
             read.extend(beside_member(found, member));
             return Ok((Chosen::MemberFolder(folder.to_owned()), read));
         }
-        let image = entry.image(reading)?;
-        if *kind == EntryKind::Log { log.push((entry.file_name().to_owned(), image.bytes)) } else { db = Some(image) }
+        if *kind != EntryKind::Log {
+            db = Some(entry.image(reading)?);
+            continue;
+        }
+        if let Some(image) = beside(entry, reading, &mut problems) {
+            log.push((entry.file_name().to_owned(), image));
+        }
     }
     read.extend(beside_member(found, member));
-    Ok((Chosen::Member(Parts { db, log: wal::RaftLog::of_files(log) }), read))
+    let mut log = wal::RaftLog::of_files(log);
+    log.problems.splice(0..0, problems);
+    Ok((Chosen::Member(Parts { db, log }), read))
+}
+
+/// The bytes of a file next to a database, as far as they are there. What is wrong with it does not take the database away: it goes into `problems`.
+fn beside(entry: &ContainerEntry, reading: &Reading<'_>, problems: &mut Vec<String>) -> Option<Bytes> {
+    match entry.plain_image(reading) {
+        Ok(image) => {
+            problems.extend(image.cut.map(|cut| format!("{}: {cut}", shown(&entry.name))));
+            Some(image.bytes)
+        }
+        Err(error) => {
+            problems.push(error.to_string());
+            None
+        }
+    }
 }
 
 /// Other files of the member: databases that its leader sent, and the files of its snapshots.
@@ -282,20 +303,18 @@ fn take_kine(found: &[Found], place: usize, reading: &Reading<'_>) -> Result<(Ch
     if found[place].kind == EntryKind::KineTable {
         return Ok((Chosen::KineTable(entry.image(reading)?), vec![place]));
     }
-    let beside = SQLITE_SUFFIXES.map(|suffix| {
+    let places = SQLITE_SUFFIXES.map(|suffix| {
         let name = format!("{}{suffix}", entry.name);
         found.iter().position(|found| found.entry.name == name)
     });
-    let read = std::iter::once(place).chain(beside.iter().copied().flatten()).collect();
+    let read = std::iter::once(place).chain(places.iter().copied().flatten()).collect();
     let image = entry.image(reading)?;
     if let Body::File(path) = &entry.body {
         return Ok((Chosen::Kine(kine::Files::with_log(&path.to_string_lossy(), image, reading)?), read));
     }
-    let mut files = [None, None, None];
-    for (file, place) in files.iter_mut().zip(beside) {
-        *file = place.map(|place| found[place].entry.image(reading)).transpose()?.map(|image| image.bytes);
-    }
-    Ok((Chosen::Kine(kine::Files::of_archive(image.bytes, files)), read))
+    let mut problems: Vec<String> = image.cut.into_iter().collect();
+    let files = places.map(|place| beside(&found[place?].entry, reading, &mut problems));
+    Ok((Chosen::Kine(kine::Files::of_archive(image.bytes, files, problems)), read))
 }
 
 #[cfg(not(feature = "kine"))]

@@ -11,7 +11,7 @@ use super::super::compression::{decoder, first_block};
 use super::super::image::{self, Image};
 use super::super::mapped::map_lazily;
 use super::super::options::Reading;
-use super::super::spool;
+use super::super::spool::{self, Spooled};
 use crate::{Error, Result};
 
 /// What separates the path of an archive from the name of an entry in it.
@@ -160,28 +160,54 @@ impl ContainerEntry {
             Body::File(path) => image::open(&path.to_string_lossy(), reading),
             Body::Bytes(bytes) => Image::of_bytes(&self.name, bytes.clone(), reading),
             Body::Packed(packed) => {
-                let failed = |cause| Error::File { path: self.name.clone(), cause };
-                let from = packed.decoder().map_err(failed)?;
-                let mut checked = CheckedReader { from, promised: packed.promised, length: 0, crc: flate2::Crc::new() };
-                let anything = Reading { may_be_known: |_| true, ..*reading };
-                let unpacked = spool::unpack(&self.name, "zip", &mut checked, &anything)?;
+                let unpacked = self.unpacked(packed, reading)?;
                 let image = Image::of_bytes(&self.name, unpacked.bytes, reading)?;
                 Ok(Image { cut: unpacked.cut.or(image.cut), digest: image.digest.or(unpacked.digest), ..image })
             }
-            Body::Sealed(why) => Err(Error::Format { path: self.name.clone(), problem: (*why).to_owned() }),
+            Body::Sealed(why) => Err(self.sealed(why)),
         }
     }
 
-    /// [`Self::image`] of a file that another program may shorten while it is read.
+    /// All of a file that its program never compresses, such as a log: what it begins with does not make another thing of it.
     ///
     /// # Errors
     ///
-    /// As of [`Self::image`].
+    /// It cannot be read, or more comes out of it than the limits allow.
+    pub(in super::super) fn plain_image(&self, reading: &Reading<'_>) -> Result<Image> {
+        match &self.body {
+            Body::File(path) => image::open_plain(&path.to_string_lossy(), reading),
+            Body::Bytes(bytes) => Ok(Image::plain(bytes.clone())),
+            Body::Packed(packed) => {
+                let Spooled { bytes, cut, .. } = self.unpacked(packed, reading)?;
+                Ok(Image { cut, ..Image::plain(bytes) })
+            }
+            Body::Sealed(why) => Err(self.sealed(why)),
+        }
+    }
+
+    /// What a zip archive holds compressed, as it was put there.
+    fn unpacked(&self, packed: &Packed, reading: &Reading<'_>) -> Result<Spooled> {
+        let failed = |cause| Error::File { path: self.name.clone(), cause };
+        let from = packed.decoder().map_err(failed)?;
+        let mut checked = CheckedReader { from, promised: packed.promised, length: 0, crc: flate2::Crc::new() };
+        let anything = Reading { may_be_known: |_| true, ..*reading };
+        spool::unpack(&self.name, "zip", &mut checked, &anything)
+    }
+
+    fn sealed(&self, why: &str) -> Error {
+        Error::Format { path: self.name.clone(), problem: why.to_owned() }
+    }
+
+    /// [`Self::plain_image`] of a file that another program may shorten while it is read.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::plain_image`].
     #[cfg(feature = "kine")]
     pub(in super::super) fn copied_image(&self, reading: &Reading<'_>) -> Result<Image> {
         match &self.body {
             Body::File(path) => image::open_copied(&path.to_string_lossy(), reading),
-            Body::Bytes(_) | Body::Packed(_) | Body::Sealed(_) => self.image(reading),
+            Body::Bytes(_) | Body::Packed(_) | Body::Sealed(_) => self.plain_image(reading),
         }
     }
 }

@@ -165,7 +165,7 @@ impl NodeReader<'_> {
     }
 
     fn nodes(&mut self, meta: &ContainerEntry) -> Option<u64> {
-        let found = self.image(meta).map_err(|problem| problem.to_string());
+        let found = self.image_by(meta, ContainerEntry::plain_image).map_err(|problem| problem.to_string());
         let nodes = found.and_then(|image| nodes_of_meta(&image.bytes).map_err(str::to_owned));
         nodes.map_err(|problem| self.damaged(meta, &problem)).ok()
     }
@@ -223,7 +223,7 @@ impl NodeReader<'_> {
 
     /// Adds a segment that is complete.
     fn closed(&mut self, file: &ContainerEntry, first: u64, last: u64, assembly: &mut Assembly) -> Result<(), LoadProblem> {
-        let Some((bytes, segment)) = self.segment(file, ContainerEntry::image) else { return Ok(()) };
+        let Some((bytes, segment)) = self.segment(file, ContainerEntry::plain_image) else { return Ok(()) };
         let (wanted, found) = (last - first + 1, segment.entries.len() as u64);
         if let SegmentEnd::Unfinished(at) | SegmentEnd::Damaged(at) = segment.end {
             self.damaged(file, &format!("it is damaged at byte {at}: {found} of its {wanted} entries can be read"));

@@ -52,6 +52,12 @@ pub(super) fn behind_compaction(rows: &[Row], compacted: Option<i64>) -> Option<
     })
 }
 
+/// The rows, each with the digest of its name, that the index of names has and that are not among rows, ascending: a row that is compacted leaves both.
+pub(super) fn lost(rows: &[Row], names: &[NameEntry], digests: &Digests) -> Vec<(i64, u64)> {
+    let is_there = |id: i64| rows.binary_search_by_key(&id, |row| row.columns.id).is_ok();
+    names.iter().filter(|entry| !is_there(entry.id)).map(|entry| (entry.id, digests.of(&entry.name))).collect()
+}
+
 /// Where rows, ascending, and the index of names contradict each other; each a sentence.
 pub(super) fn of_names(rows: &[Row], names: &[NameEntry], digests: &Digests) -> Vec<String> {
     let mut entries: HashMap<i64, &NameEntry> = names.iter().map(|entry| (entry.id, entry)).collect();

@@ -77,10 +77,11 @@ impl Files {
         Self { problems: cut.into_iter().collect(), ..Self::of_pair(file, log) }
     }
 
-    /// The bytes of a database, and those of its log, of the index of that and of a rollback journal, as far as they are there.
-    pub(in super::super) fn of_archive(file: Bytes, [log, index, journal]: [Option<Bytes>; 3]) -> Self {
+    /// The bytes of a database, and those of its log, of the index of that and of a rollback journal, as far as they are there. `problems` are
+    /// what is wrong with how they lie in the archive.
+    pub(in super::super) fn of_archive(file: Bytes, [log, index, journal]: [Option<Bytes>; 3], mut problems: Vec<String>) -> Self {
         let files = if super::sqlite::is_log(&file) { Self::of_bytes(file, None) } else { Self::of_pair(file, log.unwrap_or_default()) };
-        let problems = journal.as_deref().and_then(hot_journal).into_iter().collect();
+        problems.extend(journal.as_deref().and_then(hot_journal));
         Self { index: index.unwrap_or_default(), problems, ..files }
     }
 
@@ -97,8 +98,8 @@ impl Files {
                 // Before the log, which may still grow: the index must not be ahead of it.
                 let index = beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER).into();
                 let has_log = fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0);
-                let log = if has_log { image::open(&log.to_string_lossy(), reading)? } else { image::none() };
-                let problems = image.cut.into_iter().chain(log.cut).collect();
+                let log = if has_log { image::open_plain(&log.to_string_lossy(), reading)? } else { image::none() };
+                let problems = image.cut.into_iter().collect();
                 Self { index, problems, ..Self::of_pair(image.bytes, log.bytes) }
             }
         };

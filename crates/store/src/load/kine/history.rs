@@ -67,12 +67,14 @@ impl Known {
 pub(super) struct History {
     known: BTreeMap<i64, Known>,
     compacted: Option<i64>,
+    /// The rows that the table must have by its index of names and has lost, each with the digest of its name.
+    lost: HashMap<i64, u64>,
 }
 
 impl History {
     /// The changes of the table's rows, ascending, and of the ones that they replaced where those are gone.
-    pub(super) fn of(rows: &[Row], compacted: Option<i64>) -> Self {
-        let mut history = Self { known: BTreeMap::new(), compacted };
+    pub(super) fn of(rows: &[Row], compacted: Option<i64>, lost: HashMap<i64, u64>) -> Self {
+        let mut history = Self { known: BTreeMap::new(), compacted, lost };
         let changes = || rows.iter().filter(|row| row.role == Role::Change);
         history.known.extend(changes().map(|row| (row.columns.id, Known::of(row, Origin::Db))));
         changes().for_each(|row| history.add_replaced(row, Origin::OldValue));
@@ -148,7 +150,8 @@ impl History {
                 lease: if known.is_deletion { 0 } else { known.lease },
                 crc: 0,
             };
-            let is_lost = known.origin != Origin::Db && (id > self.compacted.unwrap_or(0) || must_be.contains_key(&id));
+            let is_in_index = self.lost.get(&id) == Some(&known.name_digest);
+            let is_lost = known.origin != Origin::Db && (id > self.compacted.unwrap_or(0) || must_be.contains_key(&id) || is_in_index);
             if is_lost {
                 let (count, first, _) = lost.unwrap_or((0, id, id));
                 lost = Some((count + 1, first, id));

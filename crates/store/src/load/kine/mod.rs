@@ -9,6 +9,7 @@ mod export;
 mod files;
 mod finding;
 mod history;
+mod indexes;
 mod replica;
 mod row;
 mod rows;
@@ -16,6 +17,8 @@ mod schema;
 mod sqlite;
 mod stale_rows;
 mod table;
+
+use std::collections::HashMap;
 
 use bytes::Bytes;
 
@@ -92,7 +95,7 @@ fn read_pages(pages: &Pages, mut facts: DatabaseFacts, builder: &mut VersionsBui
     let mut reader = RowReader::new().map_err(no_room)?;
     let mut trees = Trees::new(pages);
     let table = Table::read(pages, &mut trees, &mut reader, &mut facts)?;
-    let mut history = History::of(&table.rows, table.compacted());
+    let mut history = History::of(&table.rows, table.compacted(), table.lost.clone());
     let used = Used { trees: &trees.reached, overflow: &table.overflow };
     let stale = stale_rows::read(pages, &mut reader, &used, |id| !history.has(id)).map_err(no_room)?;
     history.add_stale(&stale, !facts.damage.is_empty());
@@ -113,7 +116,7 @@ pub(super) fn read_export(bytes: &Bytes, cut: Option<String>, form: Form, builde
     let (rows, problems) = export::rows(bytes, form, &mut reader).map_err(no_room)?;
     facts.damage.extend(listed(problems, "lines cannot be read"));
     facts.damage.extend(checks::of_rows(&rows, &reader.digests));
-    let history = History::of(&rows, table::compacted(&rows));
+    let history = History::of(&rows, table::compacted(&rows), HashMap::new());
     index(&rows, &history, [bytes, &Bytes::new()], reader, facts, builder)
 }
 

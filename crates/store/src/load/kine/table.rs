@@ -6,10 +6,11 @@ use super::super::db_file::DatabaseFacts;
 use super::arena::no_room;
 use super::checks;
 use super::finding::{Finding, listed};
+use super::indexes;
 use super::row::Role;
 use super::rows::{self, Row, RowReader, TableRows};
 use super::schema::{self, Schema};
-use super::sqlite::{PageNumber, Pages, SqliteDamage, Trees};
+use super::sqlite::{self, PageNumber, Pages, SqliteDamage, Trees};
 
 /// The rows, and the pages that they go on in.
 pub(super) struct Table {
@@ -17,6 +18,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// The row of each overflow page.
     pub(super) overflow: HashMap<PageNumber, i64>,
+    /// The rows that it has by its index of names and that cannot be read, each with the digest of its name.
+    pub(super) lost: HashMap<i64, u64>,
     /// The id that the table's counter gave out last.
     last_id: Option<i64>,
 }
@@ -45,8 +48,14 @@ impl Table {
         facts.damage.extend(listed(problems, "rows cannot be read"));
         facts.damage.extend(checks::of_rows(&rows, &reader.digests));
         facts.damage.extend(names.iter().flat_map(|names| checks::of_names(&rows, names, &reader.digests)));
-        let table = Self { rows, overflow, last_id };
+        let lost = names.iter().flat_map(|names| checks::lost(&rows, names, &reader.digests)).collect();
+        let table = Self { rows, overflow, lost, last_id };
         facts.damage.extend(table.counter_problem());
+        // Where something is known to be damaged, the rest follows from it; where pages are being written, they are not of one moment.
+        if facts.damage.is_empty() && pages.log.on_their_way.is_empty() {
+            facts.damage.extend(indexes::contradictions(&schema.indexes, &table.rows, pages, &reader.digests));
+            facts.damage.extend(sqlite::contradictions(pages, schema.roots()));
+        }
         Ok(table)
     }
 

@@ -21,8 +21,8 @@ pub(super) struct Evidence<'a> {
     pub candidates: &'a [Candidate<'a>],
     /// Candidates whose revision the database shows, ascending by place.
     pub fixed: Vec<Fixed>,
-    /// The revision before the first candidate cannot be later than this.
-    pub begin: Option<i64>,
+    /// The lowest and the highest revision that the store may have before the first candidate.
+    pub begin: Option<(i64, i64)>,
     /// The revision after the last.
     pub reached: Option<i64>,
 }
@@ -107,8 +107,9 @@ struct AlignmentSearch<'a> {
 impl<'a> AlignmentSearch<'a> {
     fn new(evidence: &'a Evidence<'_>) -> Self {
         let candidates = evidence.candidates;
-        let mut bounds = vec![(1, i64::MAX / 2); candidates.len() + 1];
-        bounds[0].1 = evidence.begin.unwrap_or(bounds[0].1);
+        let (least, most) = evidence.begin.unwrap_or((1, i64::MAX / 2));
+        let mut bounds = vec![(least, i64::MAX / 2); candidates.len() + 1];
+        bounds[0].1 = most;
         if let Some(reached) = evidence.reached {
             bounds[candidates.len()] = (reached, reached);
         }
@@ -327,7 +328,7 @@ mod tests {
     }
 
     fn align(candidates: &[Candidate<'_>], fixed: &[Fixed], begin: Option<i64>, reached: Option<i64>) -> Alignment {
-        Evidence { candidates, fixed: fixed.to_vec(), begin, reached }.align()
+        Evidence { candidates, fixed: fixed.to_vec(), begin: begin.map(|most| (1, most)), reached }.align()
     }
 
     fn check(candidates: &[Candidate<'_>], fixed: &[Fixed], begin: Option<i64>, reached: Option<i64>, wanted: &[i64]) {
@@ -357,6 +358,14 @@ mod tests {
     fn what_does_not_hold_gets_no_revision() {
         check(&[update(b"a", 90), update(b"b", 0), update(b"c", 0), update(b"a", 101)], &[(3, 103)], Some(100), None, &[101, 0, 0, 103]);
         check(&[update(b"x", 0), update(b"a", 90)], &[(1, 103)], None, None, &[0, 103]);
+    }
+
+    #[test]
+    fn no_candidate_makes_a_revision_that_was_there_before() {
+        let creates = [update(b"a", 0), update(b"b", 0), update(b"c", 0)];
+        let evidence = |begin| Evidence { candidates: &creates, fixed: vec![(0, 2), (2, 4)], begin, reached: None };
+        assert_eq!(evidence(Some((1, 8))).align().revisions, [Some(2), Some(3), Some(4)]);
+        assert_eq!(evidence(Some((7, 8))).align().revisions, [None; 3]);
     }
 
     #[test]

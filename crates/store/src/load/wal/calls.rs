@@ -23,6 +23,8 @@ pub(crate) struct KeptLog {
     revisions: Vec<(u64, i64)>,
     /// The last entry that counts as committed.
     certain: u64,
+    /// Where it contradicts the database or itself, each a sentence.
+    contradictions: Vec<String>,
 }
 
 impl KeptLog {
@@ -35,7 +37,12 @@ impl KeptLog {
         let entries = log.runs.into_iter().flat_map(|run| (run.first..).zip(run.entries)).collect();
         revisions.sort_unstable();
         let state = LogState { first, last, term, commit, snapshot, applied, pieces, is_restored };
-        Some(Self { state, entries, revisions, certain })
+        Some(Self { state, entries, revisions, certain, contradictions: Vec::new() })
+    }
+
+    /// Says where it contradicts the database or itself, each a sentence.
+    pub(crate) fn contradict(&mut self, sentences: impl IntoIterator<Item = String>) {
+        self.contradictions.extend(sentences);
     }
 
     fn revision(&self, index: u64) -> Option<Revision> {
@@ -56,6 +63,10 @@ impl MemberLog for KeptLog {
             is_committed: *index <= self.certain,
             call: Request::of_entry(entry).map_or(Call::Unreadable, called),
         }))
+    }
+
+    fn contradictions(&self) -> &[String] {
+        &self.contradictions
     }
 
     fn old_api_writes(&self) -> usize {

@@ -39,6 +39,8 @@ pub(crate) struct RaftLog {
     pub has_no_room: bool,
     /// Each a sentence.
     pub problems: Vec<String>,
+    /// Where the log contradicts itself, each a sentence.
+    pub contradictions: Vec<String>,
 }
 
 /// Entries with consecutive indexes.
@@ -48,6 +50,8 @@ pub(crate) struct EntryRun {
     pub first: u64,
     /// In order of their indexes.
     pub entries: Vec<RaftEntry>,
+    /// Whether it repeats entries that an earlier run has and that were committed.
+    pub is_refused: bool,
 }
 
 impl RaftLog {
@@ -80,7 +84,7 @@ impl RaftLog {
         let path = |name: &str| directory.join(name).to_string_lossy().into_owned();
         let mut files = Vec::new();
         for (_, name) in names {
-            let bytes = image::open(&path(&name), reading)?.bytes;
+            let bytes = image::open_plain(&path(&name), reading)?.bytes;
             files.push((name, bytes));
         }
         let (image, is_written) = image::open_written(&path(&last), reading)?;
@@ -151,7 +155,7 @@ impl RaftLog {
             let records = if is_last && is_written { Records::of_written(bytes, crc) } else { Records::new(bytes, crc, is_last) };
             crc = log.file(name, records, index, is_last);
         }
-        log.runs.retain(|run| !run.entries.is_empty());
+        log.runs.retain(|run| !run.entries.is_empty() && !run.is_refused);
         let last = log.runs.last().map_or(0, |run| run.end() - 1).max(log.snapshot);
         if last < log.commit {
             let sentence =
@@ -202,7 +206,11 @@ impl RaftLog {
         match record.r#type {
             METADATA_RECORD => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
             ENTRY_RECORD => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
-            STATE_RECORD => HardState { commit: self.commit, term: self.term, .. } = HardState::decode(record.data).ok()?,
+            STATE_RECORD => {
+                let state = HardState::decode(record.data).ok()?;
+                // What was committed stays so.
+                (self.commit, self.term) = (self.commit.max(state.commit), state.term);
+            }
             SNAPSHOT_RECORD => {
                 let index = Snapshot::decode(record.data).ok()?.index;
                 self.snapshot = self.snapshot.max(index);
@@ -213,7 +221,8 @@ impl RaftLog {
         Some(())
     }
 
-    /// Adds an entry. An index seen before replaces that entry and all after it: a new leader overwrote what was not committed.
+    /// Adds an entry. An index seen before replaces that entry and all after it: a new leader overwrote what was not committed (etcd v3.6,
+    /// `server/storage/wal/wal.go`, `ReadAll`).
     fn entry(&mut self, entry: raftpb::Entry, file: usize) -> Option<()> {
         let index = entry.index;
         // An index that no log reaches is not an index.
@@ -230,10 +239,29 @@ impl RaftLog {
         };
         if run.entries.is_empty() {
             run.first = index;
+            self.begin(index);
         }
+        let run = self.runs.last_mut()?;
         run.entries.truncate(usize::try_from(index.checked_sub(run.first)?).ok()?);
         run.entries.push(entry);
         Some(())
+    }
+
+    /// Begins the last run behind damage, with an entry that an earlier run may have too. What was committed is never overwritten: a run that begins
+    /// there is of another log.
+    fn begin(&mut self, index: u64) {
+        let commit = self.commit;
+        let Some((last, earlier)) = self.runs.split_last_mut() else { return };
+        let repeated = earlier.iter_mut().filter(|run| !run.is_refused && run.end() > index);
+        let mut repeated: Vec<&mut EntryRun> = repeated.collect();
+        if repeated.iter().any(|run| !run.entries.is_empty() && run.first.max(index) <= commit) {
+            last.is_refused = true;
+            self.contradictions.push(format!(
+                "the log has entries from {index} on twice, though those up to {commit} were committed and cannot change: the second ones are left out"
+            ));
+            return;
+        }
+        repeated.iter_mut().for_each(|run| run.entries.truncate(index.saturating_sub(run.first) as usize));
     }
 }
 

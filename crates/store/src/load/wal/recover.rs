@@ -39,8 +39,8 @@ pub(crate) struct KnownPut<'a> {
 
 /// What is known of the time before and after the entries.
 pub(crate) struct LogBounds<'a> {
-    /// The revision before the first entry cannot be later than this.
-    pub begin: Option<i64>,
+    /// The lowest and the highest revision that the store may have before the first entry.
+    pub begin: Option<(i64, i64)>,
     /// The revision after the last.
     pub reached: Option<i64>,
     /// Everything except the keys, after the last.

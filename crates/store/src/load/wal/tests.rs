@@ -219,7 +219,7 @@ fn a_removal_counts_once_it_is_committed() {
     let entries =
         [added(7), added(8), removed(8)].map(|data| RaftEntry { file: 0, kind: EntryType::EntryConfChange as i32, data: data.into() });
     let mut log = RaftLog::default();
-    log.runs.push(EntryRun { first: 1, entries: entries.to_vec() });
+    log.runs.push(EntryRun { first: 1, entries: entries.to_vec(), ..EntryRun::default() });
     for (commit, voters) in [(2, 2), (3, 1)] {
         log.commit = commit;
         assert_eq!(log.voters(), Some(voters), "{commit} are committed");

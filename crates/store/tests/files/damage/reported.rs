@@ -195,6 +195,6 @@ fn what_the_log_has_is_no_loss() {
     }
     db[page * PAGE_BYTES + 10] -= 1;
     let source = open_member(db, log).unwrap();
-    assert_eq!(source.damage(), &[] as &[String]);
+    assert!(matches!(source.damage(), [only] if only.contains("which is shown from the log")), "{:?}", source.damage());
     assert_eq!(truth.compare(&shown(&*source)).0, Met::Unharmed);
 }

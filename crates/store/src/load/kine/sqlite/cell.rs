@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::numbers::{PageNumber, u16_at, u32_at};
 use super::pages::{LogMoment, Pages, SqlitePage};
-use super::record::varint;
+use super::record::{Field, record, varint};
 
 /// What kind of page it is, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,18 @@ impl Cell {
     /// Where in its page the payload begins.
     pub(in super::super) fn start(&self) -> usize {
         self.local.start
+    }
+
+    /// Where in its page it ends.
+    pub(super) fn end(&self) -> usize {
+        self.local.end + if self.is_local() { 0 } else { 4 }
+    }
+
+    /// The fields of its record in the newest state, `most` at most, and the payload that they lie in.
+    pub(in super::super) fn fields(&self, pages: &Pages, most: usize) -> Option<(Vec<Field>, Vec<u8>)> {
+        let page = pages.page(self.page, LogMoment::Newest)?;
+        let payload = self.payload(&page, pages, LogMoment::Newest, &mut |_| true).ok()?;
+        Some((record(payload.bytes(), most)?, payload.bytes().to_vec()))
     }
 
     /// The payload as it was at `moment`, joined from the overflow pages that `take` allows.

@@ -5,6 +5,7 @@
 
 mod cell;
 mod index;
+mod integrity;
 mod log;
 mod numbers;
 mod pages;
@@ -13,6 +14,7 @@ mod tree;
 
 pub(super) use cell::{Cell, Payload, table_cells};
 pub(super) use index::{INDEX_HEADER, LogIndex};
+pub(super) use integrity::contradictions;
 pub(super) use log::{SqliteLog, is_log};
 pub(super) use numbers::{DEFAULT_PAGE, PageNumber, SQLITE_MAGIC, page_size, u16_at, u32_at};
 pub(super) use pages::{LogMoment, Pages, Place, SqlitePage};

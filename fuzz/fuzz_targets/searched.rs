@@ -1,0 +1,7 @@
+//! The parser `searched` of `targets::TARGETS`.
+#![no_main]
+
+#[macro_use]
+mod harness;
+
+target!("searched");
