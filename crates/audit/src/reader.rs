@@ -373,8 +373,8 @@ mod tests {
             assert_eq!((&*request.audit_id, request.verb, request.level), ("a-1", Verb::Patch, Level::RequestResponse), "{wrapped}");
             assert_eq!((&*request.user, request.impersonator.as_deref()), ("alice", Some("root")), "{wrapped}");
             assert_eq!(
-                [&*target.group, &*target.resource, &*target.namespace, &*target.name, &*target.subresource],
-                ["apps", "deployments", "shop", "web", "scale"]
+                [&*target.group, &*target.version, &*target.resource, &*target.namespace, &*target.name, &*target.subresource],
+                ["apps", "v1", "deployments", "shop", "web", "scale"]
             );
             assert_eq!((request.names_revision, request.uid.as_deref(), request.code), (Some(396), Some("u-1"), 200), "{wrapped}");
             assert_eq!((request.manager.as_deref(), request.source_ips.len()), (Some("hand"), 2), "{wrapped}");

@@ -73,6 +73,8 @@ pub enum Level {
 pub struct RequestTarget {
     /// The API group; empty for the core group.
     pub group: Arc<str>,
+    /// The version of the group that was asked for; empty where the log does not say.
+    pub version: Arc<str>,
     /// The resource, such as `pods`.
     pub resource: Arc<str>,
     /// The namespace; empty if there is none, and for namespaces themselves.

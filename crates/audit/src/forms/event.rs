@@ -66,6 +66,8 @@ pub(super) struct ObjectRef<'a> {
     #[serde(borrow)]
     pub api_group: Cow<'a, str>,
     #[serde(borrow)]
+    pub api_version: Cow<'a, str>,
+    #[serde(borrow)]
     pub resource_version: Cow<'a, str>,
     #[serde(borrow)]
     pub subresource: Cow<'a, str>,
@@ -187,6 +189,7 @@ fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestam
         source_ips: event.source_ips.iter().flatten().map(|address| names.of(address)).collect(),
         target: RequestTarget {
             group: names.of(&of_ref(|reference| reference.api_group.to_string())),
+            version: names.of(&of_ref(|reference| reference.api_version.to_string())),
             resource: names.of(&resource),
             namespace: names.of(&namespace),
             name: name.into(),

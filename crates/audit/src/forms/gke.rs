@@ -142,7 +142,7 @@ fn http_status(status: Option<&RpcStatus>) -> u16 {
 fn reference(name: &str) -> ObjectRef<'_> {
     let mut parts = name.split('/');
     let group = parts.next().filter(|group| *group != "core").unwrap_or_default();
-    let _version = parts.next();
+    let version = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let at = |place: usize| Cow::Borrowed(rest.get(place).copied().unwrap_or_default());
     // Below a namespace there are objects; its own subresources are few.
@@ -150,6 +150,7 @@ fn reference(name: &str) -> ObjectRef<'_> {
     let (namespace, from) = if is_within { (at(1), 2) } else { (Cow::default(), 0) };
     ObjectRef {
         api_group: Cow::Borrowed(group),
+        api_version: Cow::Borrowed(version),
         namespace,
         resource: at(from),
         name: at(from + 1),
@@ -173,6 +174,7 @@ mod tests {
             ("rbac.authorization.k8s.io/v1/clusterroles/admin", ["rbac.authorization.k8s.io", "", "clusterroles", "admin", ""]),
         ] {
             let found = reference(name);
+            assert_eq!(found.api_version, "v1");
             assert_eq!([&*found.api_group, &*found.namespace, &*found.resource, &*found.name, &*found.subresource], wanted);
         }
     }
