@@ -1,19 +1,11 @@
-//! `verify`: verdicts and exit codes of recorded clusters, of damaged copies, and of files that are cut anywhere.
+//! `verify`: verdicts and exit codes of recorded clusters and of damaged copies. Its model is in `ketcd-cluster`'s tests.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use futures_util::TryStreamExt;
-use ketcd_cluster::verify::{Verdict, Verification, VerifyAsked};
-use ketcd_cluster::{Cluster, Options};
-use ketcd_store::{At, KeyRange, Want, load};
 use ketcd_testing::testdata;
-use ketcd_testing::written::Written;
-use proptest::prelude::*;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::ketcd::{all, ketcd};
 
@@ -163,6 +155,23 @@ fn an_upgrade_is_held_against_the_table_of_the_target() {
     assert_eq!(upgrades("1.20"), 0);
 }
 
+/// With the audit log as another file, the clients of versions that go are named.
+#[test]
+fn an_audit_log_names_the_clients_that_an_upgrade_breaks() {
+    let [snapshot, log] = ["snapshot.db.zst", "metadata.jsonl.zst"].map(|name| testdata::path(&format!("audit/{name}")));
+    let words = ["verify", "--now", NOW_TIME, "--target", "1.28", "-o", "json"];
+    let document = |files: &[&PathBuf]| -> Value {
+        let output = files.iter().fold(&mut ketcd(), |command, file| command.arg("-f").arg(file)).args(words).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", all(&output)))
+    };
+    let with = document(&[&snapshot, &log]);
+    let upgrades = with["findings"].as_array().unwrap().iter().filter(|finding| finding["kind"] == "upgrade");
+    let evidence: Vec<String> = upgrades.map(|finding| finding["evidence"].to_string()).collect();
+    assert!(evidence.iter().any(|facts| facts.contains("\"user ") && facts.contains(" with kube-apiserver/v1.37")), "{evidence:?}");
+    let without = document(&[&snapshot]);
+    assert!(without["notChecked"].to_string().contains("-f AUDIT_LOG names them"), "{:#}", without["notChecked"]);
+}
+
 #[test]
 fn several_files_are_ranked() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,61 +200,4 @@ fn files_are_words_or_flags() {
     assert_eq!(flag.stdout, run(&[file.to_str().unwrap()]).stdout);
     let missing = run(&["/nowhere.db"]);
     assert!(missing.status.code() == Some(2) && missing.stdout.is_empty(), "{}", all(&missing));
-}
-
-/// What a database holds, if anything of it can be read.
-type Held = BTreeMap<Vec<u8>, Vec<u8>>;
-
-fn verified(bytes: &[u8]) -> Option<(Verification, Held)> {
-    let source = load::open_bytes("a.db", bytes.to_vec().into(), &load::Limits::default(), &|_| None).ok()?;
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-        let cluster = Cluster::open(source, Options::default()).await.ok()?;
-        let verification = cluster.verify(&VerifyAsked::default()).await.ok()?;
-        let entries = cluster.source.range(KeyRange::all(), At::Newest, Want::Values).await.ok()?.entries;
-        let held = entries.map_ok(|entry| (entry.key.to_vec(), entry.value.to_vec())).try_collect().await.ok()?;
-        Some((verification, held))
-    })
-}
-
-/// A small database, with the SHA-256 of a snapshot at its end.
-fn small() -> Vec<u8> {
-    let mut written = Written::default();
-    for number in 0..200 {
-        let name = format!("c{}", number % 40);
-        let value = format!(
-            "{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"a\"}},\"data\":{{\"n\":\"{number}\"}}}}\n"
-        );
-        written.put(&format!("/registry/configmaps/a/{name}"), value);
-    }
-    let mut bytes = written.finish();
-    let sum = Sha256::digest(&bytes);
-    bytes.extend_from_slice(&sum);
-    bytes
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    /// Wherever a file is cut, it is called good only if all that it held can be read.
-    #[test]
-    fn no_cut_is_called_good_unless_nothing_is_lost(keep in any::<prop::sample::Index>()) {
-        let whole = small();
-        let held = verified(&whole).map(|(_, held)| held);
-        prop_assert!(held.is_some());
-        let keep = keep.index(whole.len() + 1);
-        if let Some((verification, left)) = verified(&whole[..keep])
-            && verification.verdict() != Verdict::Bad
-        {
-            prop_assert_eq!(Some(left), held, "{} of {} bytes", keep, whole.len());
-        }
-    }
-
-    /// Whichever byte is changed, a file with a checksum is called bad, or refused.
-    #[test]
-    fn no_changed_byte_is_called_good(place in any::<prop::sample::Index>(), bit in 0..8_u32) {
-        let mut bytes = small();
-        let place = place.index(bytes.len());
-        bytes[place] ^= 1 << bit;
-        prop_assert!(verified(&bytes).is_none_or(|(verification, _)| verification.verdict() == Verdict::Bad), "byte {}", place);
-    }
 }

@@ -1,5 +1,7 @@
 //! Durations as people read them, with the doubt that the clock leaves.
 
+use std::time::Duration;
+
 use ketcd_history::clock::Dated;
 
 /// Returns the time from one write to a later one: `7 ms`, `1.256 s`, `5m12s`; where the clock is not exact enough to show that any time passed, an upper bound: `<0.9 s`.
@@ -36,6 +38,20 @@ fn rounded_up(seconds: f64) -> f64 {
 fn trimmed(seconds: f64, digits: usize) -> String {
     let text = format!("{seconds:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns how old something is: `40 s`, `26 min`, `26 h`, `3 days`.
+pub(crate) fn age_words(age: Duration) -> String {
+    const MINUTE_SECONDS: u64 = 60;
+    const HOUR_SECONDS: u64 = 60 * MINUTE_SECONDS;
+    const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
+    let seconds = age.as_secs();
+    match seconds {
+        0..MINUTE_SECONDS => format!("{seconds} s"),
+        MINUTE_SECONDS..HOUR_SECONDS => format!("{} min", seconds / MINUTE_SECONDS),
+        seconds if seconds < 3 * DAY_SECONDS => format!("{} h", seconds / HOUR_SECONDS),
+        seconds => format!("{} days", seconds / DAY_SECONDS),
+    }
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ pub struct Finding<'a> {
     pub evidence: &'a [String],
     /// The key; null where it is not about one.
     pub key: Option<&'a str>,
-    /// What it is about: `checksum`, `damage`, `log`, `tampering`, `unreadable`, `reference`, `namespace`, `quota`, `allocator`, `upgrade`, `age`,
-    /// `comparison`, `compaction`, `member` or `encryption`. There may be more in time.
+    /// What it is about: `checksum`, `damage`, `log`, `tampering`, `unreadable`, `schema`, `reference`, `namespace`, `quota`, `allocator`, `upgrade`,
+    /// `age`, `comparison`, `compaction`, `member` or `encryption`. There may be more in time.
     pub kind: &'static str,
     /// The revision that shows it; null where it is not about one.
     pub revision: Option<i64>,

@@ -49,7 +49,7 @@ fn head(of: &Verification, out: &mut dyn StyledWrite) -> io::Result<()> {
 /// What the first line says of a source.
 fn facts(of: &Verification) -> Vec<String> {
     let mut facts = vec![of.name.clone(), format!("revision {}", of.revision())];
-    facts.extend(of.age.map(|age| format!("{} old", age_words(age.as_secs()))));
+    facts.extend(of.age.map(|age| format!("{} old", duration::age_words(age))));
     facts.push(format!("{} keys", grouped(usize::try_from(of.keys).unwrap_or(usize::MAX))));
     if of.verdict() != answer::Verdict::Good {
         let fatal = of.findings.iter().find(|finding| finding.is_fatal());
@@ -60,19 +60,6 @@ fn facts(of: &Verification) -> Vec<String> {
         facts.extend(of.checked.iter().filter(first).cloned());
     }
     facts
-}
-
-/// `26 min`, `5 h`, `3 days`.
-fn age_words(seconds: u64) -> String {
-    const MINUTE_SECONDS: u64 = 60;
-    const HOUR_SECONDS: u64 = 60 * MINUTE_SECONDS;
-    const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
-    match seconds {
-        0..MINUTE_SECONDS => format!("{seconds} s"),
-        MINUTE_SECONDS..HOUR_SECONDS => format!("{} min", seconds / MINUTE_SECONDS),
-        HOUR_SECONDS..DAY_SECONDS => duration::length(seconds as f64),
-        _ => format!("{} days", seconds / DAY_SECONDS),
-    }
 }
 
 /// `3 findings (2 tampering, 1 unreadable)`, without those that leave the verdict good.

@@ -18,6 +18,8 @@ pub enum FindingKind {
     Tampering,
     /// A stored value that cannot be decoded.
     Unreadable,
+    /// A custom resource that violates the schema of its definition.
+    Schema,
     /// A reference to an object that does not exist.
     Reference,
     /// An object in a namespace that does not exist.
@@ -42,12 +44,13 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Checksum,
         Self::Damage,
         Self::Log,
         Self::Tampering,
         Self::Unreadable,
+        Self::Schema,
         Self::Reference,
         Self::Namespace,
         Self::Quota,
@@ -68,6 +71,7 @@ impl FindingKind {
             Self::Log => "log",
             Self::Tampering => "tampering",
             Self::Unreadable => "unreadable",
+            Self::Schema => "schema",
             Self::Reference => "reference",
             Self::Namespace => "namespace",
             Self::Quota => "quota",

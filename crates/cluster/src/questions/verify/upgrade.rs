@@ -17,6 +17,7 @@ use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 
 use super::finding::{Finding, FindingKind, Weight};
 use super::part::Part;
+use super::upgrade_clients::{self, is_removed};
 use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::Result;
@@ -47,7 +48,7 @@ struct Seen {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn check(cluster: &Cluster, revision: Revision, target: Release) -> Result<Part> {
+pub(crate) async fn check(cluster: &Cluster, revision: Revision, target: Release) -> Result<Part> {
     let (definitions, running) = (definitions(cluster, revision).await?, cluster.release());
     let versions = Versions::new(target, &definitions);
     let seen = seen(cluster, revision).await?;
@@ -65,10 +66,11 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision, target: Release
         }
     }
     definitions.iter().for_each(|definition| part.findings.extend(of_definition(definition)));
+    let running_versions = Versions::new(running, &definitions);
+    part.add(upgrade_clients::check(cluster, &versions, &running_versions, target).await?);
     if part.findings.is_empty() {
         part.checked.push(format!("{target} serves and reads what is stored"));
     }
-    part.not_checked.push(format!("clients that only read versions which {target} does not serve"));
     Ok(part)
 }
 
@@ -118,12 +120,6 @@ impl Seen {
             *managers.entry(text(&entry["manager"])).or_default() += 1;
         }
     }
-}
-
-/// Whether the target serves the kind in another version, or not at all although it serves others of the group: what a release never served by default is
-/// not removed.
-fn is_removed(kind: &Kind, versions: &Versions) -> bool {
-    kind.is_custom() || versions.preferred(&kind.group, &kind.kind).is_some()
 }
 
 /// What is to be done about objects in one stored version.

@@ -76,6 +76,11 @@ impl Verification {
 
     /// What is said of a file of which nothing can be read.
     pub fn unreadable(name: &str, problem: &str) -> Self {
+        Self { findings: vec![Finding::new(FindingKind::Damage, Weight::High, problem)], ..Self::nothing_found(name) }
+    }
+
+    /// What is said of a source before anything of it was looked at.
+    pub(super) fn nothing_found(name: &str) -> Self {
         let nothing = Revision(0);
         Self {
             name: name.to_owned(),
@@ -88,7 +93,7 @@ impl Verification {
             cluster_id: None,
             hash_kv: None,
             log: None,
-            findings: vec![Finding::new(FindingKind::Damage, Weight::High, problem)],
+            findings: Vec::new(),
             checked: Vec::new(),
             not_checked: Vec::new(),
         }

@@ -44,7 +44,7 @@ pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &Sourc
         true => Some(KeyValueHasher::at(&*cluster.source, span.newest).await?),
         false => None,
     };
-    let mut found = Unreadable::default();
+    let mut found = Unreadable::of(has_history, cluster.source.reads_before());
     {
         let items = if has_history {
             cluster.source.watch(KeyRange::all(), Revision(1), Until::Revision(span.newest))
@@ -55,7 +55,7 @@ pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &Sourc
             hasher.iter_mut().for_each(|hasher| hasher.add(&item));
             item
         });
-        let look = Look::of(cluster).await?;
+        let look = Look::of(cluster, asked).await?;
         let mut read = cores::in_order_ahead(hashed, stored_bytes, move |item| look.at(item)).boxed();
         while let Some(read) = read.next().await.transpose()? {
             read.into_iter().for_each(|read| found.see(read, &*cluster.source));
@@ -63,13 +63,30 @@ pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &Sourc
     }
     let decode = found.all_decode();
     let mut part = found.finish();
+    let hash_kv = hasher.map(KeyValueHasher::finish);
+    // The findings say enough about a damaged file.
+    if let Some(why) = without_hash(status, has_history, hash_kv.as_ref()).filter(|_| cluster.source.damage().is_empty()) {
+        part.not_checked.push(format!("HashKV: {why}"));
+    }
     let what = if has_history { "every value decodes" } else { "every value of the newest state decodes" };
     match asked.sample_every {
         Some(every) => part.not_checked.push(format!("values of {} of {every} keys", every - 1)),
         None if decode => part.checked.push(what.to_owned()),
         None => {}
     }
-    Ok(Contents { part, keys, hash_kv: hasher.and_then(KeyValueHasher::finish) })
+    Ok(Contents { part, keys, hash_kv: hash_kv.flatten() })
+}
+
+/// Why a file of etcd's has no HashKV that a member would give; `computed` is what came of computing it.
+fn without_hash(status: &SourceStatus, has_history: bool, computed: Option<&Option<HashKv>>) -> Option<&'static str> {
+    match computed {
+        Some(Some(_)) => None,
+        Some(None) => Some("not all that etcd had is there"),
+        None if has_history && !status.parts.is_empty() => {
+            Some("several files make the history, and what etcd had compacted of it is not known; each by itself has one")
+        }
+        None => None,
+    }
 }
 
 /// The newest state as writes, or each n-th key of it.
@@ -90,12 +107,15 @@ struct Look {
     kinds: Kinds,
     decoder: Decoder,
     keys: KeyRing,
+    /// Whether the API server's own configuration of keys is at hand.
+    has_config: bool,
 }
 
 impl Look {
-    async fn of(cluster: &Cluster) -> Result<Self> {
+    async fn of(cluster: &Cluster, asked: &VerifyAsked) -> Result<Self> {
         let (prefix, kinds) = (cluster.prefix().await?.to_owned(), cluster.kinds().await?.clone());
-        Ok(Self { prefix, kinds, decoder: cluster.decoder.clone(), keys: cluster.options.keys.clone() })
+        let (decoder, keys, has_config) = (cluster.decoder.clone(), cluster.options.keys.clone(), asked.encryption.is_some());
+        Ok(Self { prefix, kinds, decoder, keys, has_config })
     }
 
     /// Looks at one change; `None` for what etcd itself no longer has.
@@ -124,14 +144,17 @@ impl Look {
         if sealed.scheme != Scheme::Identity
             && let Err(unopened) = self.keys.open(key, value)
         {
-            let by = sealed.scheme.to_string();
-            return if unopened.expected { Value::Sealed(by) } else { Value::Unreadable(unopened.reason) };
+            // Plugins hold keys that no configuration has; any other key should be in the one that is given.
+            let is_plugins = matches!(sealed.scheme, Scheme::KmsV1 | Scheme::KmsV2);
+            let is_lost = !unopened.expected || self.has_config && !is_plugins;
+            return if is_lost { Value::Unreadable(unopened.reason) } else { Value::Sealed(sealed.scheme.to_string()) };
         }
         let mut text = Vec::new();
         match self.decoder.decode_text(key, value, mod_revision.0, &mut text) {
             Ok(_) => Value::Good,
             // Bookkeeping of the API server, and keys of no resource, need not hold objects.
-            Err(opaque) if place.object().is_none_or(|path| opaque.expected && path.kind().is_none()) => Value::Good,
+            Err(_) if place.object().is_none() => Value::Good,
+            Err(opaque) if opaque.expected && place.object().is_some_and(|path| path.kind().is_none()) => Value::Unknown(opaque.reason),
             Err(opaque) => Value::Unreadable(opaque.reason),
         }
     }

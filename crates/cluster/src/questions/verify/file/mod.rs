@@ -2,7 +2,7 @@
 
 pub(super) mod log;
 
-use ketcd_store::{Checksum, Source, SourceKind, SourceStatus};
+use ketcd_store::{Checksum, LateDamage, Source, SourceKind, SourceStatus};
 
 use super::finding::{Finding, FindingKind, Weight};
 use super::part::Part;
@@ -10,9 +10,13 @@ use super::part::Part;
 /// What is said of a file without a checksum.
 const NO_CHECKSUM: &str = "no SHA-256 in it, a changed value cannot be noticed";
 
+/// The same of kine's databases, which never have one.
+const NO_CHECKSUM_OF_KINE: &str = "kine keeps no checksum, a changed value cannot be noticed";
+
 /// Returns what reading the source's bytes brought up. It waits for checksums.
 pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
     let mut part = Part::default();
+    source.facts().late_damage.into_iter().for_each(LateDamage::read_all);
     let (damage, late) = (source.damage(), source.late_damage());
     let fails = status.checksums.contains(&Checksum::Fails);
     // The status names the same with or without the path of the file before it.
@@ -24,7 +28,11 @@ pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
             part.not_checked.push(problem.clone());
         }
     }
-    part.findings.extend(damage.iter().map(|problem| Finding::new(FindingKind::Damage, Weight::High, problem)));
+    let contradictions = source.facts().log.map_or(&[][..], |log| log.contradictions());
+    part.findings.extend(damage.iter().map(|problem| {
+        let is_of_log = contradictions.iter().any(|contradiction| problem.ends_with(contradiction));
+        Finding::new(if is_of_log { FindingKind::Log } else { FindingKind::Damage }, Weight::High, problem)
+    }));
     for problem in late {
         let kind = if fails && problem.contains("SHA-256") { FindingKind::Checksum } else { FindingKind::Damage };
         part.findings.push(Finding::new(kind, Weight::High, problem));
@@ -34,6 +42,9 @@ pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
         Finding::new(FindingKind::Damage, Weight::Medium, says)
     }));
     let is_whole = part.findings.is_empty();
+    if status.kind == SourceKind::Kine {
+        part.not_checked.push(NO_CHECKSUM_OF_KINE.to_owned());
+    }
     checksums(&status.checksums, &mut part);
     if is_whole {
         part.checked.extend(pages(status.kind).map(str::to_owned));
@@ -75,7 +86,30 @@ fn pages(kind: SourceKind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use futures_util::FutureExt;
+
     use super::*;
+
+    /// A member whose database is whole, with a log that repeats committed entries behind damage, one with another value.
+    #[test]
+    fn a_log_that_contradicts_itself_is_a_finding_of_the_log() {
+        const DATABASE: &[u8] = ketcd_testing::seeds::BOLT_WHOLE;
+        const LOG: &[u8] = ketcd_testing::seeds::WAL_WITH_ENTRIES_TWICE;
+        let directory = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("snap/db", DATABASE), ("wal/0000000000000000-0000000000000000.wal", LOG)] {
+            let path = directory.path().join("member").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        let source = ketcd_store::load::open(&[directory.path().to_str().unwrap().to_owned()], &|_| None).unwrap();
+        let status = source.status().now_or_never().unwrap().unwrap();
+        let part = check(&*source, &status);
+        let of_log: Vec<&Finding> = part.findings.iter().filter(|finding| finding.kind == FindingKind::Log).collect();
+        assert!(of_log.len() == 1 && of_log[0].is_fatal() && of_log[0].says.contains("on twice"), "{:?}", part.findings);
+        assert!(part.findings.iter().any(|finding| finding.kind == FindingKind::Damage), "{:?}", part.findings);
+    }
 
     #[test]
     fn one_checksum_and_many_are_said_apart() {

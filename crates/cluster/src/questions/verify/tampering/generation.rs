@@ -7,9 +7,12 @@
 //! - the binding of a pod, which writes `spec.nodeName` past the strategy (`pkg/registry/core/pod/storage/storage.go`, `setPodNodeAndMetadata`);
 //! - fields that only one of the two versions has: defaults, dropped gates and pruning enter with the next write by anybody
 //!   (`pkg/registry/core/service/storage/storage.go`, `defaultOnRead`; CRD defaults), so that only a value which became another one counts;
-//! - another stored version of the API;
+//! - another stored version of the API, and custom resources that a webhook converts: what is lost on the way to the stored version and back is no change of
+//!   the version that was asked for (apiextensions-apiserver v0.37, `pkg/apiserver/conversion/webhook_converter.go`);
 //! - quantities that are written otherwise and are equal (apimachinery v0.37, `pkg/api/equality/semantic.go`);
 //! - `masterleases` and `peerserverleases`, which count to force a write and are not objects of a kind (`pkg/controlplane/reconcilers/lease.go`).
+
+use std::collections::HashSet;
 
 use ketcd_kube::{Kind, Quantity, Release};
 use serde_json::Value;
@@ -40,11 +43,21 @@ const COUNTING_KINDS: [(&str, &str, u16); 13] = [
 /// The first release that counts the generations of all custom resources (apiextensions-apiserver 1.11).
 const CUSTOM_SINCE: u16 = 11;
 
+/// Members of a custom resource whose changes do not count, or may not.
+const NOT_COUNTED: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
 /// Looks at generations.
-pub(super) struct Generation;
+#[derive(Default)]
+pub(super) struct Generation {
+    /// Custom resources that a webhook converts.
+    converted: HashSet<String>,
+    /// What was found of custom resources, with the resource.
+    custom: Vec<(String, Evidence)>,
+}
 
 impl Rule for Generation {
     fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
+        self.define(change, facts);
         let (Some(kind), Some(object), Some(earlier)) = (change.resource(), change.object(), change.earlier()) else { return };
         let Some(before) = &earlier.stored.object else { return };
         let (revision, key) = (change.revision(), change.key());
@@ -58,7 +71,29 @@ impl Rule for Generation {
             && let Some(fact) = changed_spec(change, facts)
         {
             let says = "the spec changed and the generation, which API servers raise with it, did not";
-            found.add(Evidence::new(revision, key, Weight::High, says).because(fact));
+            let evidence = Evidence::new(revision, key, Weight::High, says).because(fact);
+            match kind.is_custom() {
+                true => self.custom.push((kind.resource(), evidence)),
+                false => found.add(evidence),
+            }
+        }
+    }
+
+    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+        let Self { converted, custom } = self;
+        custom.drain(..).filter(|(resource, _)| !converted.contains(resource)).for_each(|(_, evidence)| found.add(evidence));
+    }
+}
+
+impl Generation {
+    /// Notes the resource of a definition with a webhook.
+    fn define(&mut self, change: &Change<'_>, facts: &Facts<'_>) {
+        let Some(path) = change.path().filter(|_| change.own_kind().is_some_and(|kind| kind.kind == "CustomResourceDefinition")) else {
+            return;
+        };
+        let definition = facts.reader.whole(change.key(), &change.version.value);
+        if definition.is_some_and(|definition| definition["spec"]["conversion"]["strategy"] == "Webhook") {
+            self.converted.insert(path.name.to_string());
         }
     }
 }
@@ -79,7 +114,14 @@ fn changed_spec(change: &Change<'_>, facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let (before, now) = (facts.reader.whole(change.key(), &before)?, facts.reader.whole(change.key(), &change.version.value)?);
-    changed(before.get("spec")?, now.get("spec")?, "spec")
+    let is_custom = change.resource().is_some_and(|kind| kind.is_custom());
+    changed(&before["spec"], &now["spec"], "spec").or_else(|| changed_content(&before, &now).filter(|_| is_custom))
+}
+
+/// The same of the other members of a custom resource, all of which count but the status, which may have a subresource of its own.
+fn changed_content(before: &Value, now: &Value) -> Option<String> {
+    let members = before.as_object()?.iter().filter(|(name, _)| !NOT_COUNTED.contains(&name.as_str()));
+    members.into_iter().find_map(|(name, before)| changed(before, now.get(name)?, name))
 }
 
 /// The first value below `path` that both have and that differs, in words.
@@ -132,6 +174,14 @@ mod tests {
         assert_eq!(changed(json!({"old": true}), json!({"new": true})), None, "dropped and defaulted");
         assert_eq!(changed(json!({"a": [1]}), json!({"a": [1, 2]})), None);
         assert_eq!(changed(json!({"a": null}), json!({"a": 1})), None);
+    }
+
+    #[test]
+    fn custom_resources_may_have_no_spec() {
+        let object =
+            |size: u8, phase: &str| json!({"metadata": {"labels": {"a": phase}}, "content": {"size": size}, "status": {"phase": phase}});
+        assert!(changed_content(&object(1, "a"), &object(2, "a")).is_some());
+        assert_eq!(changed_content(&object(1, "a"), &object(1, "b")), None);
     }
 
     #[test]

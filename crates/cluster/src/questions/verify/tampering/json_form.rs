@@ -48,4 +48,14 @@ mod tests {
         assert!(!JsonForm::of(b"{\"a\":\"x<y\"}\n").is_escaped);
         assert!(JsonForm::of(b"{\"a\":\"x\\u003cy\"}\n").is_escaped);
     }
+
+    #[test]
+    fn what_the_decoder_writes_is_what_api_servers_write() {
+        let stored = b"{ \"kind\":\"Thing\",\"apiVersion\":\"example.com/v1\", \"metadata\":{\"name\":\"a\"}, \"b<\":\"& \\\" \\\\ >\", \"c\":[1, 2.50]}";
+        let mut text = Vec::new();
+        ketcd_kube::Decoder::for_stored_values().decode_text(b"/registry/x/a", stored, 0, &mut text).unwrap();
+        text.push(b'\n');
+        assert_eq!(JsonForm::of(&text), JsonForm::OF_API_SERVERS, "{}", text.escape_ascii());
+        assert!(!JsonForm::of(stored).is_compact);
+    }
 }

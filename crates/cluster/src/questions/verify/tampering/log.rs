@@ -8,7 +8,7 @@
 //! - keys that a lease takes with it, several at once and without a transaction (etcd v3.7, `server/lease/lessor.go`);
 //! - deletions without a compare by API servers up to 1.14 (kubernetes v1.14, `pkg/storage/etcd3/store.go`, `unconditionalDelete`);
 //! - keys outside the API server's prefix: k3s, RKE2, `etcdctl check perf` and others put as they like;
-//! - a log that is mostly made of such calls: the store was copied key by key, or filled by a program;
+//! - a log that is mostly made of such calls, and those that it begins with: the store was copied key by key, or filled by a program;
 //! - with little weight, recipes that people are told to follow: `etcdctl del` of `masterleases` after a restore (kubernetes#86812, kops#8337), of Events, of
 //!   what cannot be read, and of what waits for its deletion.
 
@@ -31,6 +31,9 @@ const UNCONDITIONAL_UNTIL: u16 = 14;
 
 /// A log is a copy's with this number of calls of others, if API servers' are not more.
 const MIN_FOREIGN: usize = 20;
+
+/// The revision of the first write into an empty etcd.
+const FIRST_WRITE: Revision = Revision(2);
 
 /// More keys of one call are not named.
 const MAX_KEYS: usize = 100;
@@ -68,14 +71,17 @@ impl Calls {
     /// The same of calls with their indexes and the revisions that they made.
     pub(super) fn of_calls(all: impl Iterator<Item = (u64, Option<Revision>, Call)>, prefix: &str, release: Release) -> Self {
         let (mut calls, mut lawful) = (Self::default(), 0);
+        let mut head = Head::Empty;
         for (index, revision, call) in all {
             let Some((says, key)) = odd(&call, release) else {
                 lawful += usize::from(matches!(call, Call::Txn(_)));
+                head.end(&mut calls, revision);
                 continue;
             };
             if key.as_ref().is_some_and(|key| !is_below(key, prefix)) {
                 continue;
             }
+            head.go_on(revision);
             let odd = Odd { says, index, key, named: 0 };
             match revision {
                 Some(revision) => drop(calls.made.insert(revision, odd)),
@@ -89,6 +95,34 @@ impl Calls {
             return Self { is_copy: true, ..Self::default() };
         }
         calls
+    }
+}
+
+/// What a log begins with: the calls of a program that copied a store into an empty etcd, or an API server's.
+enum Head {
+    Empty,
+    Copied,
+    Ended,
+}
+
+impl Head {
+    /// Takes in a call that no API server makes.
+    fn go_on(&mut self, revision: Option<Revision>) {
+        if matches!(self, Self::Empty) {
+            *self = if revision == Some(FIRST_WRITE) { Self::Copied } else { Self::Ended };
+        }
+    }
+
+    /// Takes in a call of an API server: what came before were the copy's, if they were many.
+    fn end(&mut self, calls: &mut Calls, revision: Option<Revision>) {
+        // Reads and compactions end nothing.
+        if revision.is_none() || matches!(self, Self::Ended) {
+            return;
+        }
+        if matches!(self, Self::Copied) && calls.made.len() >= MIN_FOREIGN {
+            *calls = Calls { is_copy: true, ..Calls::default() };
+        }
+        *self = Self::Ended;
     }
 }
 
@@ -292,6 +326,13 @@ mod tests {
             Calls::of_calls(placed, "/registry", Release::NEWEST)
         };
         assert!(calls(vec![bare("/registry/pods/a/b"); 30]).is_copy);
+        let head = [vec![bare("/registry/pods/a/b"); 30], vec![lawful(); 99], vec![bare("/registry/pods/a/b")]].concat();
+        let head = calls(head);
+        assert_eq!(
+            (head.is_copy, head.made.keys().copied().collect::<Vec<_>>()),
+            (true, vec![Revision(131)]),
+            "what came behind the copy counts"
+        );
         let few = calls(vec![lawful(), bare("/registry/pods/a/b"), bare("k3s/etcd/learnerProgress"), lawful()]);
         assert_eq!((few.is_copy, few.made.keys().copied().collect::<Vec<_>>()), (false, vec![Revision(3)]));
     }

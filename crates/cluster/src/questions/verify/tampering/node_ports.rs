@@ -1,24 +1,25 @@
 //! Node ports that Services use and that their range says are free.
 //!
 //! Source: a port is taken in `ranges/servicenodeports` before the Service is written, and given back after it is gone (kubernetes v1.37,
-//! `pkg/registry/core/service/storage/alloc.go`). The repair loop writes the range anew from all Services, and is refused where the range changed meanwhile
-//! (`pkg/registry/core/service/portallocator/controller/repair.go`). So a port in use is never free, and this alone counts. Exempt are:
+//! `pkg/registry/core/service/storage/alloc.go`, `portallocator/operation.go`). The repair loop writes the range anew from all Services, and is refused where
+//! the range changed meanwhile (`portallocator/controller/repair.go`). So a port in use is not free, and this alone counts. Exempt are:
 //!
+//! - a port that an update gives back: it is free just before the Service is written without it, as the update ends before its write does (apiserver v0.37,
+//!   `pkg/registry/generic/registry/store.go`, `Update`, `finishUpdate`): [`MAX_AHEAD`];
 //! - ports that are taken and not used, which the repair loop lets go after three rounds;
 //! - `ranges/serviceips` and `secondaryserviceips`, which nobody writes from 1.34 on (`DisableAllocatorDualWrite`, `pkg/features/kube_features.go`) and which
 //!   differ from IPAddress objects before;
-//! - ports outside the range, which was another one when they were taken.
+//! - ports outside the range, which was another one when they were taken;
+//! - what was known before a gap.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use serde_json::Value;
 
 use ketcd_kube::RegistryKey;
 use ketcd_store::{EventKind, Revision};
 
+use super::super::allocation::{Member, Range, node_ports};
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
@@ -27,23 +28,29 @@ use super::rule::{Facts, Rule};
 /// More ports are not named.
 const MAX_NAMED: usize = 5;
 
-/// The ports of a range, and which of them are taken.
-struct Range {
-    revision: Revision,
-    key: Bytes,
-    first: i64,
-    last: i64,
-    /// A large number, its highest byte first, whose bits are ports.
-    bits: Vec<u8>,
+/// How many revisions after a port was given back its Service may be written without it.
+const MAX_AHEAD: i64 = 50;
+
+/// What is known of a port that a Service uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Taken,
+    /// The range was written at a revision with the port free.
+    Freed(Revision),
+    /// It was said that it is free.
+    Named,
 }
 
 /// Looks at Services and the range of their ports.
 #[derive(Default)]
 pub(super) struct NodePorts {
-    used: HashMap<Bytes, Vec<i64>>,
-    range: Option<Range>,
-    /// Whether the newest range was found to be wrong.
-    is_found: bool,
+    used: HashMap<Bytes, BTreeMap<Member, State>>,
+    /// The newest range, and when it was written.
+    range: Option<(Range, Revision)>,
+    /// Ports that were found free while in use, by the revision of the range.
+    free: BTreeMap<Revision, Vec<String>>,
+    /// The range's key.
+    range_key: Bytes,
 }
 
 impl Rule for NodePorts {
@@ -51,103 +58,170 @@ impl Rule for NodePorts {
         match (change.place, change.kind) {
             (RegistryKey::Special("ranges/servicenodeports"), EventKind::Put) => {
                 let object = facts.reader.whole(change.key(), &change.version.value);
-                self.range = object.and_then(|object| Range::of(&object, change.revision(), change.key()));
-                self.is_found = self.judge(found);
+                self.range_key = change.key().clone();
+                self.range = object.and_then(|object| Range::of(&object)).map(|range| (range, change.revision()));
+                self.judge_range();
             }
             (RegistryKey::Special("ranges/servicenodeports"), _) => self.range = None,
             (RegistryKey::Object(_), kind) if change.own_kind().is_some_and(|kind| kind.kind == "Service") => {
                 let object = facts.reader.whole(change.key(), &change.version.value).filter(|_| kind == EventKind::Put);
-                match object.map(|service| ports(&service)).filter(|ports| !ports.is_empty()) {
-                    Some(ports) => drop(self.used.insert(change.key().clone(), ports)),
-                    None => drop(self.used.remove(change.key())),
-                }
+                let ports: Vec<Member> = object.iter().flat_map(node_ports).collect();
+                self.hold(change.key(), change.revision(), &ports, found);
             }
             _ => {}
         }
     }
 
+    fn forget(&mut self) {
+        // A Service may be gone since, and the range another one.
+        self.used.clear();
+        self.range = None;
+    }
+
     fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
-        if !self.is_found {
-            self.judge(found);
+        for (key, ports) in std::mem::take(&mut self.used) {
+            for (port, state) in ports {
+                if let State::Freed(at) = state {
+                    self.name(at, port, &key);
+                }
+            }
+        }
+        let says = "node ports that Services use are free in the range that hands them out";
+        for (at, ports) in std::mem::take(&mut self.free) {
+            let evidence = Evidence::new(at, &self.range_key, Weight::High, says).of_copies();
+            found.add(ports.into_iter().take(MAX_NAMED).fold(evidence, Evidence::because));
         }
     }
 }
 
 impl NodePorts {
-    /// Says which ports are in use and free; returns whether there are some.
-    fn judge(&self, found: &mut Found) -> bool {
-        let Some(range) = &self.range else { return false };
-        let mut free: Vec<(i64, &Bytes)> = Vec::new();
-        for (key, ports) in &self.used {
-            free.extend(ports.iter().filter(|port| range.is_free(**port)).map(|port| (*port, key)));
+    /// Notes which ports a Service has now, and names those that it did not have before and that nobody took.
+    fn hold(&mut self, key: &Bytes, revision: Revision, ports: &[Member], found: &mut Found) {
+        let mut before = self.used.remove(key).unwrap_or_default();
+        let mut used = BTreeMap::new();
+        for port in ports {
+            let state = before.remove(port).or_else(|| used.get(port).cloned());
+            let range = self.range.as_ref().filter(|(range, _)| state.is_none() && range.is_free(*port));
+            if let Some((_, written)) = range {
+                let says = "the Service uses a node port that is free in the range which hands them out";
+                let fact = format!("{port} is free in the range as of revision {written}");
+                found.add(Evidence::new(revision, key, Weight::High, says).because(fact).of_copies());
+            }
+            used.insert(*port, state.unwrap_or(if range.is_some() { State::Named } else { State::Taken }));
         }
-        free.sort_unstable();
-        let says = "node ports that Services use are free in the range that hands them out";
-        let evidence = Evidence::new(range.revision, &range.key, Weight::High, says).of_copies();
-        let named = free.iter().take(MAX_NAMED).map(|(port, key)| format!("{port} of {}", String::from_utf8_lossy(key)));
-        if !free.is_empty() {
-            found.add(named.fold(evidence, Evidence::because));
+        for (port, state) in before {
+            if let State::Freed(at) = state
+                && revision.0 - at.0 > MAX_AHEAD
+            {
+                self.name(at, port, key);
+            }
         }
-        !free.is_empty()
-    }
-}
-
-impl Range {
-    fn of(object: &Value, revision: Revision, key: &Bytes) -> Option<Self> {
-        let (first, last) = object["range"].as_str()?.split_once('-')?;
-        let bits = BASE64_STANDARD.decode(object["data"].as_str().unwrap_or_default()).ok()?;
-        Some(Self { revision, key: key.clone(), first: first.parse().ok()?, last: last.parse().ok()?, bits })
+        if !used.is_empty() {
+            self.used.insert(key.clone(), used);
+        }
     }
 
-    /// Whether a port is one of the range and not taken.
-    fn is_free(&self, port: i64) -> bool {
-        let Ok(bit) = usize::try_from(port - self.first) else { return false };
-        let byte = self.bits.len().checked_sub(1 + bit / 8).map(|place| self.bits[place]);
-        port <= self.last && byte.is_none_or(|byte| byte >> (bit % 8) & 1 == 0)
+    /// Notes which ports are in use, and free since the newest range was written.
+    fn judge_range(&mut self) {
+        let Some((range, written)) = &self.range else { return };
+        for (port, state) in self.used.values_mut().flatten() {
+            if *state == State::Taken && range.is_free(*port) {
+                *state = State::Freed(*written);
+            }
+        }
     }
-}
 
-/// The node ports of a Service.
-fn ports(service: &Value) -> Vec<i64> {
-    let listed = service["spec"]["ports"].as_array().into_iter().flatten().filter_map(|port| port["nodePort"].as_i64());
-    listed.chain(service["spec"]["healthCheckNodePort"].as_i64()).filter(|port| *port > 0).collect()
+    fn name(&mut self, at: Revision, port: Member, key: &[u8]) {
+        self.free.entry(at).or_default().push(format!("{port} of {}", String::from_utf8_lossy(key)));
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use ketcd_history::clock::Clock;
+    use ketcd_kube::Release;
+    use ketcd_kube::encryption::KeyRing;
     use serde_json::json;
 
+    use super::super::super::allocation::node_ports;
+    use super::super::stored::Reader;
     use super::*;
 
-    fn range(bits: &[u8]) -> Range {
-        let object = json!({"range": "30000-32767", "data": BASE64_STANDARD.encode(bits)});
-        Range::of(&object, Revision(9), &Bytes::from_static(b"/registry/ranges/servicenodeports")).unwrap()
+    fn range(bits: &[u8]) -> Option<(Range, Revision)> {
+        range_at(9, bits)
     }
 
-    /// A port is taken where its bit is set, counted from the end.
-    #[test]
-    fn bits_are_ports() {
+    fn range_at(revision: i64, bits: &[u8]) -> Option<(Range, Revision)> {
+        let object = json!({"range": "30000-32767", "data": BASE64_STANDARD.encode(bits)});
+        Range::of(&object).map(|range| (range, Revision(revision)))
+    }
+
+    /// What is found at the end: revisions and facts.
+    fn end(mut ports: NodePorts, mut found: Found) -> Vec<(i64, Vec<String>)> {
+        let (reader, clock) = (Reader::new("/registry", &KeyRing::default()), Clock::default());
+        let facts = Facts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(99), is_damaged: false };
+        ports.finish(&facts, &mut found);
+        found.findings(None).0.into_iter().map(|finding| (finding.revision.unwrap().0, finding.evidence)).collect()
+    }
+
+    /// A range in which 30080 alone is taken.
+    fn taken() -> Vec<u8> {
         let mut bits = vec![0; 11];
         bits[0] = 1;
-        let taken = range(&bits);
-        assert!(!taken.is_free(30080) && taken.is_free(30081) && taken.is_free(32767));
-        assert!(!taken.is_free(29999) && !taken.is_free(32768), "not of the range");
-        assert!(range(&[]).is_free(30080));
+        bits
     }
+
+    const PORT: Member = Member::Port(30080);
+    const KEY: Bytes = Bytes::from_static(b"/registry/services/specs/a/b");
 
     #[test]
     fn ports_in_use_are_never_free() {
         let service = json!({"spec": {"ports": [{"nodePort": 30080}, {"port": 80}], "healthCheckNodePort": 0}});
-        assert_eq!(ports(&service), [30080]);
-        let used = HashMap::from([(Bytes::from_static(b"/registry/services/specs/a/b"), vec![30080])]);
-        let mut found = Found::default();
-        let ports = NodePorts { used, range: Some(range(&[])), is_found: false };
-        assert!(ports.judge(&mut found));
-        let (findings, _) = found.findings(None);
-        assert_eq!(findings[0].evidence, ["30080 of /registry/services/specs/a/b"]);
-        let mut bits = vec![0xff; 11];
-        bits[0] = 1;
-        let healthy = NodePorts { range: Some(range(&bits)), ..ports };
-        assert!(!healthy.judge(&mut Found::default()), "more are taken than used");
+        assert_eq!(node_ports(&service).collect::<Vec<_>>(), [PORT]);
+        let (mut ports, mut found) = (NodePorts::default(), Found::default());
+        ports.hold(&KEY, Revision(7), &[PORT], &mut found);
+        ports.range = range(&taken());
+        ports.judge_range();
+        for revision in [20, 21] {
+            ports.range = range_at(revision, &[]);
+            ports.judge_range();
+        }
+        assert_eq!(end(ports, found), [(20, vec!["30080 of /registry/services/specs/a/b".to_owned()])]);
+    }
+
+    /// The range is written before the Service that gives a port back, which real API servers do at every such update.
+    #[test]
+    fn a_port_is_given_back_ahead_of_its_service() {
+        let gives_back = |at: i64| {
+            let (mut ports, mut found) = (NodePorts { range: range(&taken()), ..NodePorts::default() }, Found::default());
+            ports.hold(&KEY, Revision(10), &[PORT, PORT], &mut found);
+            ports.range = range_at(11, &[]);
+            ports.judge_range();
+            ports.hold(&KEY, Revision(at), &[], &mut found);
+            end(ports, found).len()
+        };
+        assert_eq!((gives_back(12), gives_back(11 + MAX_AHEAD + 1)), (0, 1));
+    }
+
+    #[test]
+    fn a_port_that_nobody_took_is_its_services() {
+        let (mut ports, mut found) = (NodePorts { range: range(&[]), ..NodePorts::default() }, Found::default());
+        ports.hold(&KEY, Revision(11), &[PORT], &mut found);
+        ports.hold(&KEY, Revision(12), &[PORT], &mut found);
+        ports.judge_range();
+        assert_eq!(end(ports, found), [(11, vec!["30080 is free in the range as of revision 9".to_owned()])]);
+    }
+
+    /// What went within a gap is not known.
+    #[test]
+    fn a_gap_lets_all_go() {
+        let mut ports = NodePorts { range: range(&taken()), ..NodePorts::default() };
+        ports.hold(&KEY, Revision(3), &[PORT], &mut Found::default());
+        ports.forget();
+        ports.range = range(&[]);
+        ports.judge_range();
+        assert_eq!(end(ports, Found::default()), []);
     }
 }

@@ -77,7 +77,10 @@ impl<'c> Pass<'c> {
                     self.change(event, stored);
                 }
                 // What was known before may have changed in it.
-                Seen::Gap => self.newest.values_mut().for_each(|before| before.is_exact = false),
+                Seen::Gap => {
+                    self.newest.values_mut().for_each(|before| before.is_exact = false);
+                    self.rules.iter_mut().for_each(|rule| rule.forget());
+                }
                 Seen::Served => self.has_served = true,
                 Seen::Nothing => {}
             }

@@ -4,7 +4,8 @@
 //! first provider). Exempt are:
 //!
 //! - what was written before the resource was sealed first;
-//! - servers that take in a new configuration one after the other, so that both forms alternate;
+//! - servers that take in a new configuration one after the other, so that both forms alternate: plaintext up to [`SETTLING_SECONDS`] after the first that was
+//!   sealed, where plaintext came before that, and up to as long before plaintext goes on;
 //! - encryption that was turned off: plaintext goes on, or nothing at all is sealed any more.
 
 use std::collections::HashMap;
@@ -25,6 +26,9 @@ const NEIGHBOUR_WRITES: usize = 3;
 /// How many before it, where nothing of the resource follows.
 const MIN_SEALED: usize = 10;
 
+/// How long API servers may take to take in a configuration one after the other, in seconds.
+const SETTLING_SECONDS: f64 = 600.0;
+
 /// A write in plaintext.
 struct Plain {
     revision: Revision,
@@ -42,7 +46,10 @@ struct Plain {
 struct Sealed {
     /// How many writes were sealed since the last one in plaintext.
     in_a_row: usize,
-    is_sealed: bool,
+    /// The first write that was sealed.
+    since: Option<Revision>,
+    /// Whether some were in plaintext before.
+    was_plain: bool,
     plain: Vec<Plain>,
 }
 
@@ -58,7 +65,10 @@ impl Rule for Plaintext {
     fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, _: &mut Found) {
         let (Some(kind), Some(stored)) = (change.resource(), change.stored) else { return };
         match stored.encoding {
-            Encoding::Sealed { .. } => self.sealed(&kind.resource(), change.revision()),
+            Encoding::Sealed { .. } => {
+                let before = change.before.filter(|before| !before.stored.is_sealed()).map(|before| before.version.mod_revision);
+                self.sealed(&kind.resource(), change.revision(), before);
+            }
             Encoding::Other => {}
             // Most resources are never sealed.
             _ if self.resources.is_empty() => {}
@@ -66,12 +76,20 @@ impl Rule for Plaintext {
         }
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, facts: &Facts<'_>, found: &mut Found) {
+        let is_near = |one: Revision, other: Revision| {
+            let dates = facts.clock.date(one).zip(facts.clock.date(other));
+            dates.is_some_and(|(one, other)| other.time.duration_since(one.time).as_secs_f64() - one.error - other.error < SETTLING_SECONDS)
+        };
         for (name, resource) in self.resources.drain() {
+            // Where it was turned off again, if it was.
+            let unsealed = resource.plain.last().filter(|plain| plain.behind == 0 && resource.plain.len() > 1).map(|plain| plain.revision);
             // Whether others are still sealed later.
             let others = self.last.iter().filter(|(other, _)| **other != name).map(|(_, revision)| *revision).max();
             for plain in resource.plain {
-                let is_between = plain.before >= NEIGHBOUR_WRITES && plain.behind >= NEIGHBOUR_WRITES;
+                let is_settling = resource.since.filter(|_| resource.was_plain).is_some_and(|since| is_near(since, plain.revision))
+                    || unsealed.is_some_and(|until| is_near(plain.revision, until));
+                let is_between = plain.before >= NEIGHBOUR_WRITES && plain.behind >= NEIGHBOUR_WRITES && !is_settling;
                 let is_last = plain.before >= MIN_SEALED && plain.behind == 0 && !plain.goes_on && others > Some(plain.revision);
                 if is_between || is_last {
                     let says = "the value is in plaintext where API servers seal";
@@ -90,9 +108,11 @@ impl Rule for Plaintext {
 }
 
 impl Plaintext {
-    fn sealed(&mut self, name: &str, revision: Revision) {
+    /// Notes a sealed write; `plain_before` is the version that it replaced, where that is in plaintext.
+    fn sealed(&mut self, name: &str, revision: Revision, plain_before: Option<Revision>) {
         let resource = self.resources.entry(name.to_owned()).or_default();
-        resource.is_sealed = true;
+        let since = *resource.since.get_or_insert(revision);
+        resource.was_plain |= plain_before.is_some_and(|before| before < since);
         resource.in_a_row += 1;
         if let Some(plain) = resource.plain.last_mut() {
             plain.behind += 1;
@@ -101,7 +121,7 @@ impl Plaintext {
     }
 
     fn plain(&mut self, name: &str, revision: Revision, key: &Bytes) {
-        let Some(resource) = self.resources.get_mut(name).filter(|resource| resource.is_sealed) else { return };
+        let Some(resource) = self.resources.get_mut(name) else { return };
         if let Some(plain) = resource.plain.last_mut() {
             plain.goes_on = true;
         }
@@ -125,8 +145,8 @@ mod tests {
         for (place, write) in writes.bytes().enumerate() {
             let revision = Revision(place as i64);
             match write {
-                b's' => rule.sealed("secrets", revision),
-                b'o' => rule.sealed("configmaps", revision),
+                b's' => rule.sealed("secrets", revision, None),
+                b'o' => rule.sealed("configmaps", revision, None),
                 _ => rule.plain("secrets", revision, &Bytes::from_static(b"/registry/secrets/a/b")),
             }
         }

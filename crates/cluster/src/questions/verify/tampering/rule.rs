@@ -30,6 +30,9 @@ pub(super) trait Rule: Send {
         false
     }
 
+    /// Forgets what may have changed where some of the history is missing.
+    fn forget(&mut self) {}
+
     /// Says what only the whole history shows.
     fn finish(&mut self, _facts: &Facts<'_>, _found: &mut Found) {}
 }

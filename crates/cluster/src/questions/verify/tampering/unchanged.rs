@@ -1,21 +1,34 @@
-//! Writes that change nothing.
+//! Writes that change nothing, and sealed values that were stored before.
 //!
 //! Source: `GuaranteedUpdate` leaves a write out whose bytes are those already stored (apiserver v0.37, `pkg/storage/etcd3/store.go`), unless what is stored
 //! is stale: sealed with another than the first provider or key (`pkg/storage/value/transformer.go`), or under another key of a plugin
 //! (`…/envelope/kmsv2/envelope.go`). A stale value is sealed anew, so its bytes differ even where its content does not: storage migration writes whole
 //! resources so (kubernetes v1.37, `pkg/controller/storageversionmigrator`). Exempt are therefore values whose provider, key name or data key changed, and
 //! what is not an object: programs of other kinds write what they like, and API servers renew `masterleases` and `peerserverleases`.
+//!
+//! Each seal has a random vector or nonce (`…/value/encrypt/{aes,secretbox,envelope}`), so that no two sealed values are the same bytes: one that is was
+//! taken from another key, or from the key's past.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use bytes::Bytes;
 
 use ketcd_kube::RegistryKey;
+use ketcd_store::Revision;
 
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
 use super::rule::{Facts, Rule};
-use super::stored::Encoding;
+use super::stored::{Encoding, Stored};
 
 /// Looks at writes of what was there.
-pub(super) struct Unchanged;
+#[derive(Default)]
+pub(super) struct Unchanged {
+    /// Where each sealed value was seen first, by hash and length of its bytes.
+    sealed: HashMap<(u64, usize), (Bytes, Revision)>,
+}
 
 impl Rule for Unchanged {
     fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
@@ -30,6 +43,24 @@ impl Rule for Unchanged {
         if let Some(fact) = is_same(change, facts) {
             let says = "what was stored was written again; API servers leave such a write out";
             found.add(Evidence::new(change.revision(), change.key(), Weight::High, says).because(fact).of_copies());
+        } else if let Some((key, revision)) = change.stored.filter(|stored| stored.is_sealed()).and_then(|stored| self.seen(change, stored))
+        {
+            let says = "the sealed value was stored before; API servers seal each anew";
+            let fact = format!("{} has it since revision {revision}", String::from_utf8_lossy(&key));
+            found.add(Evidence::new(change.revision(), change.key(), Weight::High, says).because(fact).of_copies());
+        }
+    }
+}
+
+impl Unchanged {
+    /// Where a sealed value was before, if it was; else notes it.
+    fn seen(&mut self, change: &Change<'_>, stored: &Stored) -> Option<(Bytes, Revision)> {
+        match self.sealed.entry((stored.digest, stored.length)) {
+            Entry::Occupied(entry) => Some(entry.get().clone()),
+            Entry::Vacant(entry) => {
+                entry.insert((change.key().clone(), change.revision()));
+                None
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use ketcd_store::load::{AuditLogs, Limits};
 use ketcd_testing::testdata;
 
 use super::super::super::asked::VerifyAsked;
+use super::super::super::finding::Weight;
 use super::super::super::part::Part;
 use super::super::findings;
 use crate::cluster::Cluster;
@@ -45,6 +46,24 @@ async fn every_recorded_cluster_is_clean_nightly() {
     for entry in fs::read_dir(testdata::path("captures")).unwrap() {
         is_clean(entry.unwrap().file_name().to_str().unwrap()).await;
     }
+}
+
+/// Lives of real control planes that look like tampering: `testdata/lawful`.
+#[tokio::test]
+async fn lawful_lives_are_clean() {
+    let members = ["hands", "sealed", "bumped", "copied", "copied-by-revision"].map(|life| format!("{life}.tar.zst"));
+    for source in members.into_iter().chain(["upgraded.db.zst".to_owned()]).map(|file| format!("lawful/{file}")) {
+        assert_eq!(part(&source).await.findings, [], "{source}");
+    }
+}
+
+/// The key below `masterleases` was deleted by hand, as runbooks say.
+#[tokio::test]
+async fn a_known_recipe_is_named_as_one() {
+    let findings = part("lawful/recipe.tar.zst").await.findings;
+    let [finding] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!((finding.weight, finding.key.as_deref()), (Weight::Low, Some("/registry/masterleases/192.0.2.1")));
+    assert!(finding.evidence.iter().any(|fact| fact.contains("a known recipe")), "{finding:?}");
 }
 
 /// What was written directly to etcd: revision, key, and whether the data shows it without a log.
