@@ -87,7 +87,16 @@ fn nothing_found_says_what_was_searched() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    for (words, wanted) in [(&[""][..], "the pattern is empty"), (&["-e", "a(b"], "invalid regular expression \"a(b\": unclosed group")] {
+    let document = run_on("k120-story/snapshot.db.zst", &["no-such-text", "-o", "json"]);
+    let document: Value = serde_json::from_slice(&document.stdout).unwrap();
+    assert_eq!((&document["items"], &document["leftOut"]), (&Value::Array(Vec::new()), &Value::Null));
+    let long = "x".repeat(4097);
+    for (words, wanted) in [
+        (&[""][..], "the pattern is empty"),
+        (&["-e", "a(b"], "invalid regular expression \"a(b\": unclosed group"),
+        (&[long.as_str()], "the pattern has 4097 bytes; 4096 are the most"),
+        (&["-e", r"(\pL{1000}){1000}"], "size limit"),
+    ] {
         let output = run_on("k120-story/snapshot.db.zst", words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(all(&output).contains(wanted), "{words:?}: {}", all(&output));

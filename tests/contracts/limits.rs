@@ -47,6 +47,14 @@ fn table() -> String {
                 kept = size(ketcd_cluster::clock::MAX_KEPT_BYTES as u64)
             ),
         ),
+        (
+            "what `grep` holds of what it finds",
+            format!(
+                "{}; of a file the keys are searched in parts, of a live etcd the rest is named and left out",
+                size(ketcd_cluster::grep::MAX_HELD_BYTES as u64)
+            ),
+        ),
+        ("what is searched for by `grep`", format!("at most {} bytes", number(ketcd_cluster::grep::MAX_PATTERN_BYTES as i64))),
         ("input of an unknown format", format!("refused after its first {}", size(RECOGNISED_WITHIN as u64))),
         (
             "compressed files and pipes, archives in one another among them",

@@ -41,11 +41,12 @@ async fn etcd_with(config_maps: impl Iterator<Item = (String, String)>, release:
     Etcd::start_on(&beginning(revisions), release, Transport::Plain).await
 }
 
-const LIVE_COMMANDS: [&str; 10] = [
+const LIVE_COMMANDS: [&str; 11] = [
     "history configmap/lab/steady -o ndjson",
     "history configmap/lab/noise-3",
     "history configmaps -n lab -o ndjson",
     "history --all -o ndjson",
+    "grep steady -o ndjson",
     "timeline configmap/lab/steady",
     "timeline -A",
     "blame configmap/lab/steady",

@@ -14,7 +14,7 @@ use crate::replay::{changes, write};
 const NO_LEADER_SENTENCE: &str = "no leader of the cluster answers: what follows is what";
 
 /// Every command that reads a live etcd and ends by itself. The object is in the capture.
-const LIVE_COMMANDS: [&str; 9] = [
+const LIVE_COMMANDS: [&str; 10] = [
     "ls pods -A",
     "get pod/lab/ubuntu -o yaml",
     "history pod/lab/ubuntu",
@@ -22,6 +22,7 @@ const LIVE_COMMANDS: [&str; 9] = [
     "blame pod/lab/ubuntu",
     "diff pod/lab/ubuntu --rev 400..500",
     "explain pod/lab/ubuntu",
+    "grep node3",
     "report --out -",
     "status",
 ];

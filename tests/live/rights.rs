@@ -15,7 +15,7 @@ use crate::watcher::Watching;
 const GRANT_COMMAND: &str = "etcdctl role grant-permission ROLE read ";
 
 /// Every command that ends by itself. The objects are in the capture.
-const LIVE_COMMANDS: [&str; 31] = [
+const LIVE_COMMANDS: [&str; 33] = [
     "ls",
     "ls --all -o name",
     "ls pods -A",
@@ -33,6 +33,8 @@ const LIVE_COMMANDS: [&str; 31] = [
     "history pod/lab/ubuntu",
     "history pods -A",
     "history --all",
+    "grep node3",
+    "grep node3 pods",
     "blame pod/lab/ubuntu",
     "diff pods -A --rev 400..500",
     "diff --rev 400..500 -n lab",

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use super::change_text::{clock_time, revision_text};
-use super::contract::grep::{Count, Found, Item, Match, MatchedObject};
+use super::contract::grep::{Count, Found, Item, LeftOut, Match, MatchedObject};
 use super::contract::window::Window;
 use super::style::{self, StyledWrite, paint};
 use super::value::{self, columns, padded};
 use super::visible::visible;
 use super::{json, request_text};
-use ketcd_cluster::grep::{Grep, Place, Searched, Setter, Span, SpanEnd};
+use ketcd_cluster::grep::{FoundObject, Grep, Place, Searched, Setter, Span, SpanEnd};
 use ketcd_history::ActorFrom;
 
 /// Columns of a path, before it runs over.
@@ -32,67 +32,145 @@ pub enum Amount {
     Count,
 }
 
-/// Writes what was found as text. Values are cut to `width`, where there is one.
-///
-/// # Errors
-/// The stream's.
-pub fn write_text(found: &Grep, amount: Amount, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
-    match amount {
-        Amount::Count => writeln!(out, "{} in {}", counted(found.count(), "match", "es"), counted(found.objects.len(), "object", "s")),
-        Amount::Objects => found.objects.iter().try_for_each(|object| writeln!(out, "{}", visible(&object.name))),
-        Amount::Values => write_values(found, width, out),
-    }
+/// How what was found is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As text. Values are cut to the width, where there is one.
+    Text(Option<usize>),
+    /// As JSON, each item a line.
+    Lines,
+    /// As one JSON document.
+    Document,
 }
 
-/// Writes what was found as JSON: each item a line.
-///
-/// # Errors
-/// The stream's.
-pub fn write_lines(found: &Grep, amount: Amount, out: &mut dyn Write) -> io::Result<()> {
-    match amount {
-        Amount::Count => json::write_line(&count(found), out),
-        _ => items(found, amount).iter().try_for_each(|item| json::write_line(item, out)),
-    }
+/// Writes what was found, object by object, as it comes.
+#[derive(Debug)]
+pub struct Printer {
+    form: Form,
+    amount: Amount,
+    matches: usize,
+    objects: usize,
+    /// Whether a time or an author needs the words below it.
+    is_inferred: bool,
+    may_begin_earlier: bool,
 }
 
-/// Writes what was found as one JSON document.
-///
-/// # Errors
-/// The stream's.
-pub fn write_document(found: &Grep, amount: Amount, window: Option<Window>, out: &mut dyn Write) -> io::Result<()> {
-    match amount {
-        Amount::Count => json::write_document(&count(found), out),
-        _ => {
-            let items = items(found, amount);
-            json::write_document(&Found { items, kind: "List", searched: found.searched.into(), window }, out)
+impl Printer {
+    /// A printer that has written nothing yet.
+    pub fn new(form: Form, amount: Amount) -> Self {
+        Self { form, amount, matches: 0, objects: 0, is_inferred: false, may_begin_earlier: false }
+    }
+
+    /// Whether nothing was found so far.
+    pub fn is_empty(&self) -> bool {
+        self.objects == 0
+    }
+
+    /// Writes what was found in the next object.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&mut self, object: &FoundObject, out: &mut dyn StyledWrite) -> io::Result<()> {
+        let is_first = self.is_empty();
+        self.objects += 1;
+        self.matches += object.spans.len();
+        match (self.form, self.amount) {
+            (_, Amount::Count) => Ok(()),
+            (Form::Text(_), Amount::Objects) => writeln!(out, "{}", visible(&object.name)),
+            (Form::Text(width), Amount::Values) => self.write_values(object, width, out),
+            (Form::Lines, _) => self.items(object).try_for_each(|item| json::write_line(&item, out)),
+            (Form::Document, _) => self.items(object).enumerate().try_for_each(|(place, item)| {
+                out.write_all(if is_first && place == 0 { DOCUMENT_HEAD } else { b"," })?;
+                write_item(&item, out)
+            }),
         }
     }
+
+    /// Writes what follows the last object: the numbers, the words below, the end of a document.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn finish(&self, found: &Grep<'_>, window: Option<Window>, out: &mut dyn StyledWrite) -> io::Result<()> {
+        let left_out: Vec<LeftOut> = found.left_out().iter().map(LeftOut::from).collect();
+        let searched = found.searched().into();
+        match (self.form, self.amount) {
+            (Form::Text(_), Amount::Count) => {
+                writeln!(out, "{} in {}", counted(self.matches as u64, "match", "es"), counted(self.objects as u64, "object", "s"))
+            }
+            (form, Amount::Count) => {
+                let count = Count { matches: self.matches, objects: self.objects, left_out: &left_out, searched };
+                if form == Form::Lines { json::write_line(&count, out) } else { json::write_document(&count, out) }
+            }
+            (Form::Document, _) => {
+                let document = Found { items: Vec::new(), kind: "List", left_out: &left_out, searched, window };
+                self.write_rest(&document, out)
+            }
+            (Form::Lines, _) => Ok(()),
+            (Form::Text(_), _) => self.write_marks(out),
+        }
+    }
+
+    fn items<'a>(&self, object: &'a FoundObject) -> impl Iterator<Item = Item<'a>> + use<'a> {
+        let alone = (self.amount == Amount::Objects).then(|| Item::Object(MatchedObject::from(object)));
+        let spans = if alone.is_some() { &[][..] } else { &object.spans };
+        alone.into_iter().chain(spans.iter().map(move |span| Item::Match(Match::new(object, span))))
+    }
+
+    /// Writes the end of a document whose items, if there were any, are written.
+    fn write_rest(&self, without_items: &Found<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let mut text = Vec::new();
+        json::write_document(without_items, &mut text)?;
+        if self.is_empty() {
+            return out.write_all(&text);
+        }
+        let rest = text.strip_prefix(DOCUMENT_HEAD).expect("items are a document's first member");
+        out.write_all(b"\n    ")?;
+        out.write_all(rest)
+    }
+
+    fn write_values(&mut self, object: &FoundObject, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
+        let lines: Vec<Line> = object.spans.iter().map(line).collect();
+        self.may_begin_earlier |= object.spans.iter().any(|span| span.may_begin_earlier);
+        self.is_inferred |= object.spans.iter().any(|span| span.setter().is_some_and(is_inferred_by));
+        let deleted = object.deleted.map(|revision| format!("  deleted in {}", revision_text(revision, false))).unwrap_or_default();
+        writeln!(out, "{}{}", paint(style::STRONG, &object.name), paint(style::FAINT, deleted))?;
+        write_object(&lines, width, out)
+    }
+
+    fn write_marks(&self, out: &mut dyn StyledWrite) -> io::Result<()> {
+        if self.may_begin_earlier {
+            writeln!(out, "{}", paint(style::FAINT, "≤ it may have been there before: the version before cannot be read"))?;
+        }
+        if self.is_inferred {
+            writeln!(out, "{}", paint(style::FAINT, "* inferred from what changed; the write left no trace in managedFields"))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a document begins with.
+const DOCUMENT_HEAD: &[u8] = b"{\n    \"items\": [";
+
+/// Writes an item as it stands in a document's list.
+fn write_item(item: &Item<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = Vec::new();
+    json::write_pretty(item, &mut text)?;
+    // A line end in a string is escaped: each of these is between members.
+    text.split(|&byte| byte == b'\n').try_for_each(|line| {
+        out.write_all(b"\n        ")?;
+        out.write_all(line)
+    })
 }
 
 /// Says that nothing was found, and what was searched: `no "x" in names, values and messages of 1203 versions of pods, revisions 1 to 1787`. `search` says
 /// what was searched for, `kinds` are those that were named.
-pub fn nothing(found: &Grep, search: &str, kinds: &[String]) -> String {
+pub fn nothing(found: &Grep<'_>, search: &str, kinds: &[String]) -> String {
     let kinds = if kinds.is_empty() { "all kinds".to_owned() } else { visible(&kinds.join(", ")).into_owned() };
-    let Searched { from, to, versions } = found.searched;
+    let Searched { from, to, versions } = found.searched();
     format!("no {search} of {} of {kinds}, revisions {from} to {to}", counted(versions, "version", "s"))
 }
 
-fn count(found: &Grep) -> Count {
-    Count { matches: found.count(), objects: found.objects.len(), searched: found.searched.into() }
-}
-
-fn items(found: &Grep, amount: Amount) -> Vec<Item<'_>> {
-    let objects = found.objects.iter();
-    match amount {
-        Amount::Objects => objects.map(|object| Item::Object(MatchedObject::from(object))).collect(),
-        _ => objects
-            .flat_map(|object| object.spans.iter().map(move |span| Item::Match(Match::new(object, span, found.setter(span)))))
-            .collect(),
-    }
-}
-
-fn counted(number: impl TryInto<u64>, word: &str, plural: &str) -> String {
-    let number = number.try_into().unwrap_or(u64::MAX);
+fn counted(number: u64, word: &str, plural: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { plural })
 }
 
@@ -103,25 +181,6 @@ struct Line {
     who: String,
     path: String,
     value: String,
-}
-
-fn write_values(found: &Grep, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let (mut is_inferred, mut may_begin_earlier) = (false, false);
-    for object in &found.objects {
-        let lines: Vec<Line> = object.spans.iter().map(|span| line(span, found.setter(span))).collect();
-        may_begin_earlier |= object.spans.iter().any(|span| span.may_begin_earlier);
-        is_inferred |= object.spans.iter().any(|span| found.setter(span).is_some_and(is_inferred_by));
-        let deleted = object.deleted.map(|revision| format!("  deleted in {}", revision_text(revision, false))).unwrap_or_default();
-        writeln!(out, "{}{}", paint(style::STRONG, &object.name), paint(style::FAINT, deleted))?;
-        write_object(&lines, width, out)?;
-    }
-    if may_begin_earlier {
-        writeln!(out, "{}", paint(style::FAINT, "≤ it may have been there before: the version before cannot be read"))?;
-    }
-    if is_inferred {
-        writeln!(out, "{}", paint(style::FAINT, "* inferred from what changed; the write left no trace in managedFields"))?;
-    }
-    Ok(())
 }
 
 /// Writes the lines of one object below each other: in columns where there is room, else each value with what became of it below.
@@ -168,7 +227,8 @@ fn write_stacked(line: &Line, width: usize, out: &mut dyn StyledWrite) -> io::Re
     writeln!(out)
 }
 
-fn line(span: &Span, setter: Option<&Setter>) -> Line {
+fn line(span: &Span) -> Line {
+    let setter = span.setter();
     let who = setter.and_then(|setter| {
         let by = setter.by.as_ref().map(|actor| {
             let mark = if actor.from == ActorFrom::Inferred { "*" } else { "" };

@@ -12,10 +12,10 @@ use crate::cli::session::Session;
 use crate::cli::session::absence::note_nothing_of;
 use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
-use ketcd_cluster::grep::{GrepQuestion, Pattern, Place, Search};
+use ketcd_cluster::grep::{GrepQuestion, MAX_HELD_BYTES, Pattern, Place, Search};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
-use ketcd_render::grep::{self as render, Amount};
+use ketcd_render::grep::{self as render, Amount, Form, Printer};
 
 /// Find which objects hold or ever held a value
 ///
@@ -111,18 +111,27 @@ impl Ask for GrepArgs {
         };
         let search = self.search()?;
         let words = search.words();
+        let form = match session.format {
+            Format::Json => Form::Document,
+            Format::Ndjson => Form::Lines,
+            _ => Form::Text(out.width().filter(|_| session.format != Format::Wide)),
+        };
         session.cluster.note_reach().await?;
-        let found = session.cluster.grep(GrepQuestion { search, words: &self.words, with_changes: amount == Amount::Values }).await?;
-        match session.format {
-            Format::Json => render::write_document(&found, amount, session.window_in_head().await?, out)?,
-            Format::Ndjson => render::write_lines(&found, amount, out)?,
-            _ => render::write_text(&found, amount, out.width().filter(|_| session.format != Format::Wide), out)?,
+        let with_changes = amount == Amount::Values;
+        let question = GrepQuestion { search, words: &self.words, with_changes, max_held_bytes: MAX_HELD_BYTES };
+        let (mut found, mut printer) = (session.cluster.grep(question).await?, Printer::new(form, amount));
+        while let Some(object) = found.next().await? {
+            printer.write(&object, out)?;
         }
-        if found.objects.is_empty() {
+        printer.finish(&found, session.window_in_head().await?, out)?;
+        if printer.is_empty() {
             note_nothing_of(session, &Keys::all(), &render::nothing(&found, &words, &self.words)).await?;
-            return Ok(Outcome::Nothing);
         }
-        Ok(Outcome::Found)
+        Ok(match (found.left_out().is_empty(), printer.is_empty()) {
+            (false, _) => Outcome::Damaged,
+            (true, true) => Outcome::Nothing,
+            (true, false) => Outcome::Found,
+        })
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 
-use ketcd_cluster::grep::{Grep, GrepQuestion, Pattern, Place, Search, SpanEnd};
+use ketcd_cluster::grep::{FoundObject, GrepQuestion, LeftOut, MAX_HELD_BYTES, Pattern, Place, Search, Searched, SpanEnd};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::{AttributedChange, Cluster, Options, Read, Revision};
 use ketcd_history::ObjectVersion;
+use ketcd_history::clock::Bound;
 use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
 use ketcd_kube::{Body, Decoder, SearchedText};
 use ketcd_store::{EventKind, KeyRange, KeyValue, Until, WatchItem};
@@ -26,9 +27,31 @@ fn search(pattern: &str, places: &[Place]) -> Search {
     Search { pattern: Pattern::new(pattern, false, false).unwrap(), places: places.to_vec() }
 }
 
+/// All that a search found.
+struct Grep {
+    objects: Vec<FoundObject>,
+    searched: Searched,
+    left_out: Vec<LeftOut>,
+}
+
+impl Grep {
+    fn count(&self) -> usize {
+        self.objects.iter().map(|object| object.spans.len()).sum()
+    }
+}
+
 async fn grep(cluster: &Cluster, search: Search, words: &[&str]) -> Grep {
+    grep_holding(cluster, search, words, MAX_HELD_BYTES).await
+}
+
+async fn grep_holding(cluster: &Cluster, search: Search, words: &[&str], max_held_bytes: usize) -> Grep {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-    cluster.grep(GrepQuestion { search, words: &words, with_changes: true }).await.unwrap()
+    let mut found = cluster.grep(GrepQuestion { search, words: &words, with_changes: true, max_held_bytes }).await.unwrap();
+    let mut objects = Vec::new();
+    while let Some(object) = found.next().await.unwrap() {
+        objects.push(object);
+    }
+    Grep { objects, searched: found.searched(), left_out: found.left_out().to_vec() }
 }
 
 async fn found(cluster: &Cluster, pattern: &str) -> Grep {
@@ -150,6 +173,58 @@ async fn encodings_and_seals_hide_nothing() {
     holds("k120-encrypted", &patterns).await;
 }
 
+/// What is found, without who set it.
+fn told(found: &Grep) -> Vec<String> {
+    let of_object = |object: &FoundObject| {
+        let spans =
+            object.spans.iter().map(|span| format!("{:?} {} {} {:?} {}", span.hit, span.from, span.to, span.end, span.setter().is_some()));
+        std::iter::once(format!("{} {:?}", object.name, object.deleted)).chain(spans).collect::<Vec<_>>()
+    };
+    found.objects.iter().flat_map(of_object).collect()
+}
+
+#[tokio::test]
+async fn what_is_found_is_the_same_however_much_is_held_at_once() {
+    for (name, pattern) in [("k120-story", "e"), ("k120-story", "node3"), ("k120-story/compacted.db.zst", "e"), ("k136-encrypted", "e")] {
+        // Without keys every Secret is a version that cannot be decoded.
+        let cluster = capture(name, Options::default()).await;
+        let whole = found(&cluster, pattern).await;
+        assert!(!whole.objects.is_empty() && whole.left_out.is_empty());
+        for held in [300_000, 2_000_000] {
+            let parts = grep_holding(&cluster, search(pattern, &Place::USUAL), &[], held).await;
+            let (parts_told, whole_told) = (told(&parts), told(&whole));
+            let left_out: Vec<_> = parts.left_out.iter().collect();
+            // One object may have more than that alone.
+            if left_out.is_empty() {
+                assert!(parts_told == whole_told, "{name} {pattern} {held}");
+            }
+            assert_eq!(parts.searched, whole.searched);
+            let names = |found: &Grep| found.objects.iter().map(|object| object.key.clone()).collect::<Vec<_>>();
+            assert_eq!(names(&parts), names(&whole), "{name} {pattern} {held}: {left_out:?}");
+            assert!(left_out.iter().all(|left_out| matches!(left_out, LeftOut::Versions { .. })), "{left_out:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_object_with_too_much_is_searched_up_to_a_revision_and_on_from_there() {
+    let mut written = Written::of(&[("/registry/namespaces/shop", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}"#)]);
+    (0..400).for_each(|number| written.put(SETTINGS_KEY, config(&format!("color {number}"))));
+    written.put("/registry/configmaps/shop/z", config("color").replace("settings", "z"));
+    let file = written.finish();
+    let cluster = database(file.clone(), Options::default()).await;
+    let cut = grep_holding(&cluster, search("color", &Place::USUAL), &[], 50_000).await;
+    let [LeftOut::Versions { key, after }] = &cut.left_out[..] else { panic!("{:?}", cut.left_out) };
+    assert_eq!(&key[..], SETTINGS_KEY.as_bytes());
+    assert_eq!(cut.objects.iter().map(|object| &*object.name).collect::<Vec<_>>(), ["configmap/shop/settings", "configmap/shop/z"]);
+    let last = cut.objects[0].spans.last().unwrap();
+    assert_eq!((last.to, last.end), (*after, SpanEnd::Unknown));
+    // Values that had ended before the stretch that is asked for take no room.
+    let late = database(file, Options { since: Some(Bound::Revision(Revision(395))), ..Options::default() }).await;
+    let late = grep_holding(&late, search("color", &Place::USUAL), &[], 50_000).await;
+    assert!(late.left_out.is_empty() && !late.objects.is_empty(), "{:?}", late.left_out);
+}
+
 /// Pieces of what objects show, and the whole.
 fn pieces(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().take(60).collect();
@@ -232,7 +307,7 @@ async fn a_value_has_its_revisions_and_who_set_it() {
         let Some(Read::Item(change)) = changes.iter().find(|read| of(read)) else { panic!("no change in r{revision}") };
         change.by()
     };
-    assert_eq!(red.setter(&red.objects[1].spans[0]).unwrap().by, author(4));
+    assert_eq!(red.objects[1].spans[0].setter().unwrap().by, author(4));
     let blue = found(&cluster, "blue").await;
     let spans: Vec<_> = blue.objects[0].spans.iter().map(|span| (span.from.0, span.to.0)).collect();
     assert_eq!(spans, [(3, 3), (6, 6)]);
@@ -284,7 +359,7 @@ async fn what_was_compacted_and_can_be_recovered_is_found() {
     let spans: Vec<_> = found.objects.iter().flat_map(|object| &object.spans).collect();
     assert!(!spans.is_empty());
     // Nobody is named for what may have been there before.
-    assert!(spans.iter().all(|span| !span.may_begin_earlier || found.setter(span).is_none()));
+    assert!(spans.iter().all(|span| !span.may_begin_earlier || span.setter().is_none()));
     assert!(spans.iter().all(|span| span.from <= span.to && span.to <= found.searched.to));
 }
 

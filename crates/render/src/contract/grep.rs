@@ -22,17 +22,21 @@ pub enum Greps<'a> {
     /// The same with `-l`: an object.
     Object(MatchedObject<'a>),
     /// With `--count`.
-    Count(Count),
+    Count(Count<'a>),
 }
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Found<'a> {
     /// The values or, with `-l`, the objects, in the order of their keys.
     pub items: Vec<Item<'a>>,
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
+    /// What was not searched, as more was found than is held at once; absent where everything was.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub left_out: &'a [LeftOut],
     /// What was searched.
     pub searched: Searched,
     /// The stretch of history that was asked for; absent where neither end was.
@@ -52,7 +56,11 @@ pub enum Item<'a> {
 
 /// How much was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Count {
+#[serde(rename_all = "camelCase")]
+pub struct Count<'a> {
+    /// What was not searched, as more was found than is held at once; absent where everything was.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub left_out: &'a [LeftOut],
     /// The values, each once for every stretch of revisions.
     pub matches: usize,
     /// The objects that hold or held them.
@@ -69,8 +77,21 @@ pub struct Searched {
     pub from: i64,
     /// The last revision.
     pub to: i64,
-    /// How many versions of objects were searched.
+    /// How many versions of objects were read.
     pub versions: u64,
+}
+
+/// Something that was not searched.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LeftOutOfSearch")]
+pub struct LeftOut {
+    /// The last revision of the object that was searched; null where nothing of it was.
+    pub after: Option<i64>,
+    /// Whether nothing was searched of the keys behind it either.
+    pub and_following: bool,
+    /// etcd's key of the object.
+    pub key: String,
 }
 
 /// An object in which something was found.
@@ -176,6 +197,16 @@ impl From<grep::Searched> for Searched {
     }
 }
 
+impl From<&grep::LeftOut> for LeftOut {
+    fn from(left_out: &grep::LeftOut) -> Self {
+        let (key, after) = match left_out {
+            grep::LeftOut::Keys { from } => (from, None),
+            grep::LeftOut::Versions { key, after } => (key, Some(after.0)),
+        };
+        Self { after, and_following: after.is_none(), key: String::from_utf8_lossy(key).into_owned() }
+    }
+}
+
 impl<'a> From<&'a grep::FoundObject> for MatchedObject<'a> {
     fn from(object: &'a grep::FoundObject) -> Self {
         Self {
@@ -190,8 +221,9 @@ impl<'a> From<&'a grep::FoundObject> for MatchedObject<'a> {
 }
 
 impl<'a> Match<'a> {
-    /// One value as a document; `setter` is the change that brought it.
-    pub fn new(object: &'a grep::FoundObject, span: &'a grep::Span, setter: Option<&'a grep::Setter>) -> Self {
+    /// One value as a document.
+    pub fn new(object: &'a grep::FoundObject, span: &'a grep::Span) -> Self {
+        let setter = span.setter();
         let (request, unexplained) = ChangeRequest::of(setter.and_then(|setter| setter.request.as_ref()));
         let (by, dated) = (setter.and_then(|setter| setter.by.as_ref()), setter.and_then(|setter| setter.dated));
         Self {

@@ -1,32 +1,40 @@
 //! Who ever held a value: a pattern is searched for in every readable version of objects, first in the bytes that are stored, and decoded only where it
-//! may be.
+//! may be. What is found is handed over object by object; what is held of it is bounded.
 
+mod parts;
 mod pattern;
 mod place;
+mod setter;
 mod spans;
 
+use std::collections::{BTreeMap, btree_map};
 use std::mem;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
-use ketcd_audit::Authorship;
-use ketcd_history::clock::Dated;
-use ketcd_history::{Actor, AttributedChange, EventPair};
+use ketcd_history::EventPair;
+use ketcd_history::clock::Clock;
 use ketcd_kube::{Body, SearchedText};
-use ketcd_store::{At, EventKind, KeyRange, Revision, Want};
+use ketcd_store::{At, Error as StoreError, EventKind, KeyRange, Revision, Want};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::kinds::KeySubject;
-use crate::read::{Keys, Read, Reporting, attributed, pairs_on_cores};
+use crate::notice::Notice;
+use crate::read::{Keys, Read, Reporting, attributed, clock_of_pairs, pairs_on_cores};
 use crate::rights::refused::unless_denied;
-use spans::{ObjectSpans, Spans, Version};
+use parts::{Part, Parts};
+use spans::{Holding, ObjectSpans, PartEnd, Spans, Version};
 
-pub use pattern::Pattern;
+pub use pattern::{MAX_PATTERN_BYTES, Pattern};
 pub use place::{Hit, Place, Search};
+pub use setter::Setter;
 pub use spans::{Span, SpanEnd};
+
+/// How many bytes of what is found are held at once.
+pub const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -37,17 +45,25 @@ pub struct GrepQuestion<'w> {
     pub words: &'w [String],
     /// Whether it is asked when each value came and who set it, for which the changes are dated.
     pub with_changes: bool,
+    /// How many bytes of what is found may be held at once: [`MAX_HELD_BYTES`], or less.
+    pub max_held_bytes: usize,
 }
 
-/// What was found.
-#[derive(Debug)]
-pub struct Grep {
-    /// The objects, in the order of their keys.
-    pub objects: Vec<FoundObject>,
-    /// What was searched.
-    pub searched: Searched,
-    /// The changes that brought what was found.
-    changes: Vec<Setter>,
+/// A search under way, which hands over what it finds.
+pub struct Grep<'c> {
+    cluster: &'c Cluster,
+    search: Arc<Search>,
+    text: Arc<SearchedText>,
+    keys: Keys,
+    until: Revision,
+    holding: Holding,
+    parts: Parts,
+    /// What was found in the part read last, and is not handed over.
+    found: btree_map::IntoIter<Bytes, ObjectSpans>,
+    /// Dates what is found, where that is more than one part.
+    clock: Option<Arc<Clock>>,
+    searched: Searched,
+    left_out: Vec<LeftOut>,
 }
 
 /// An object in which something was found.
@@ -72,102 +88,55 @@ pub struct Searched {
     pub from: Revision,
     /// The last revision.
     pub to: Revision,
-    /// How many versions of objects were searched.
+    /// How many versions of objects were read.
     pub versions: u64,
 }
 
-/// The change that brought a value.
-#[derive(Clone, Debug)]
-pub struct Setter {
-    /// When it was made; `None` where nothing dates the revision.
-    pub dated: Option<Dated>,
-    /// Who made it, as far as that is known.
-    pub by: Option<Actor>,
-    /// Who made it, as etcd's data shows.
-    pub actor: Option<Actor>,
-    /// The request that made it; `None` where no audit log says.
-    pub request: Option<Authorship>,
-    /// Whether the revision is only about the one that etcd has.
-    pub is_placed: bool,
-}
-
-impl Grep {
-    /// The change that brought a value; `None` where it may have been there before, and where changes were not asked for.
-    pub fn setter(&self, span: &Span) -> Option<&Setter> {
-        self.changes.get(span.brought?)
-    }
-
-    /// How many values were found: each once for every stretch of revisions.
-    pub fn count(&self) -> usize {
-        self.objects.iter().map(|object| object.spans.len()).sum()
-    }
-}
-
-impl From<AttributedChange> for Setter {
-    fn from(change: AttributedChange) -> Self {
-        let by = change.by();
-        Self { dated: change.dated, by, actor: change.actor, request: change.request, is_placed: change.change.origin.is_placed() }
-    }
+/// What was not searched, because more was found than can be held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// All keys from this one on: a live etcd is read once.
+    Keys {
+        /// The first of them.
+        from: Bytes,
+    },
+    /// Versions of one object.
+    Versions {
+        /// Its key.
+        key: Bytes,
+        /// The last revision that was searched.
+        after: Revision,
+    },
 }
 
 impl Cluster {
     /// Searches every readable version of objects up to the revision looked at: live, deleted and recovered ones. What was there after
     /// [`Cluster::since`] counts. Without words all objects of the namespace looked at are searched, or of all; kinds in all namespaces where none is
-    /// looked at.
+    /// looked at. Nothing is read before [`Grep::next`].
     ///
     /// # Errors
     /// A word that cannot be read as an address, or a source that cannot be read.
-    pub async fn grep(&self, question: GrepQuestion<'_>) -> Result<Grep> {
-        let GrepQuestion { search, words, with_changes } = question;
-        let until = self.revision().await?;
-        let after = self.counted_after();
+    pub async fn grep(&self, question: GrepQuestion<'_>) -> Result<Grep<'_>> {
+        let GrepQuestion { search, words, with_changes, max_held_bytes } = question;
+        if with_changes {
+            self.read_once().await?;
+        }
+        let (until, after) = (self.revision().await?, self.counted_after());
         let keys = Keys { to_newest: self.at == At::Newest, ..self.keys_searched(words).await? };
-        let (mut spans, versions) = self.spans(keys, until, (search, with_changes)).await?;
-        for (key, last) in spans.in_doubt() {
-            let found = unless_denied(self.source.first(KeyRange::key(&key[..]), At::Revision(until), Want::Keys, 1).await)?;
-            if found.is_none_or(|found| found.first().is_none_or(|entry| entry.mod_revision != last)) {
-                spans.lose(&key);
-            }
-        }
-        spans.finish(until, after);
-        let changes = match spans.brought.is_empty() {
-            true => Vec::new(),
-            false => attributed(self, mem::take(&mut spans.brought), Setter::from).await?,
-        };
-        let mut objects = Vec::with_capacity(spans.objects.len());
-        for (key, ObjectSpans { mut spans, deleted, .. }) in spans.objects {
-            let (name, subject) = (self.name_of(&key).await?, self.subject_of(&key).await?);
-            spans.sort_by(|a, b| (a.from, &a.hit.path).cmp(&(b.from, &b.hit.path)));
-            objects.push(FoundObject { name, subject, deleted, spans, key });
-        }
-        let from = self.source.span().await?.oldest.max(after.after());
-        Ok(Grep { objects, searched: Searched { from, to: until, versions }, changes })
-    }
-
-    /// What is found in the versions of keys, and how many versions there are.
-    async fn spans(&self, keys: Keys, until: Revision, (search, with_changes): (Search, bool)) -> Result<(Spans, u64)> {
-        let search = Arc::new(search);
         let text = SearchedText::any_of(search.pattern.texts(), search.looks_at(Place::Keys));
-        let on_core = Arc::clone(&search);
-        let mut read = pairs_on_cores(self, keys, until, move |pair, reporting| searched(pair, reporting, (&on_core, &text)));
-        let (mut spans, mut versions) = (Spans::default(), 0);
-        while let Some(read) = read.try_next().await? {
-            match read {
-                Read::Gap { from, to } => {
-                    self.note_gap(from, to);
-                    spans.note_gap(to);
-                }
-                Read::Item(mut version) => {
-                    versions += u64::from(version.pair.event.kind == EventKind::Put);
-                    if version.is_opaque {
-                        let subject = self.subject_of(&version.pair.event.key_value.key).await?;
-                        version.hits = search.hits_of_key(&subject.namespace, &subject.name);
-                    }
-                    spans.take(version, with_changes);
-                }
-            }
-        }
-        Ok((spans, versions))
+        Ok(Grep {
+            cluster: self,
+            search: Arc::new(search),
+            text: Arc::new(text),
+            keys,
+            until,
+            holding: Holding { most_bytes: max_held_bytes, changes: with_changes, after },
+            parts: Parts::default(),
+            found: btree_map::IntoIter::default(),
+            clock: None,
+            searched: Searched { from: self.source.span().await?.oldest.max(after.after()), to: until, versions: 0 },
+            left_out: Vec::new(),
+        })
     }
 
     /// The keys of what is searched.
@@ -181,6 +150,132 @@ impl Cluster {
             },
         };
         self.selected(keys).await
+    }
+}
+
+impl Grep<'_> {
+    /// The next object in which something was found, in the order of their keys; `None` after the last one.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn next(&mut self) -> Result<Option<FoundObject>> {
+        loop {
+            for (key, mut object) in self.found.by_ref() {
+                if let Some(after) = object.cut {
+                    self.left_out.push(LeftOut::Versions { key: key.clone(), after });
+                    let key = String::from_utf8_lossy(&key).into_owned();
+                    self.cluster.note(Notice::VersionsNotSearched { key, after });
+                }
+                let spans = mem::take(object.spans());
+                if !spans.is_empty() {
+                    let (name, subject) = (self.cluster.name_of(&key).await?, self.cluster.subject_of(&key).await?);
+                    return Ok(Some(FoundObject { name, subject, deleted: object.deleted, spans, key }));
+                }
+            }
+            let Some(part) = self.parts.next() else { return Ok(None) };
+            self.found = self.read(part).await?.into_iter();
+        }
+    }
+
+    /// What was searched, once all is handed over.
+    pub fn searched(&self) -> Searched {
+        self.searched
+    }
+
+    /// What was not searched, once all is handed over.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// What is found in a part of the keys, or as much of it as can be held: the parts that are left begin behind that.
+    async fn read(&mut self, part: Part) -> Result<BTreeMap<Bytes, ObjectSpans>> {
+        let end = PartEnd::at(part.to.clone());
+        let spans = self.spans(&part, &end).await?;
+        let end = end.key();
+        match &end {
+            // Another pass would read the history of all keys again.
+            Some(from) if self.cluster.source.is_shared() => {
+                self.cluster.note(Notice::KeysNotSearched { from: String::from_utf8_lossy(from).into_owned() });
+                self.left_out.push(LeftOut::Keys { from: from.clone() });
+            }
+            _ => self.parts.read(&part, end.clone(), (spans.bytes, self.holding.most_bytes)),
+        }
+        let mut objects = spans.finish(self.until);
+        if self.holding.changes {
+            self.date(&mut objects, part.is_first && end.is_none()).await?;
+        }
+        Ok(objects)
+    }
+
+    async fn spans(&mut self, part: &Part, end: &PartEnd) -> Result<Spans> {
+        let keys = self.keys.within(&part.from, part.to.as_deref());
+        let (search, text, on_core) = (Arc::clone(&self.search), Arc::clone(&self.text), end.clone());
+        let make = move |pair: EventPair, reporting: &mut Reporting<'_>| match on_core.is_after(&pair.event.key_value.key) {
+            true => searched(pair, reporting, (&search, &text)),
+            false => Version { pair, hits: Vec::new(), is_opaque: false },
+        };
+        let mut spans = Spans::new(self.holding, end.clone());
+        let mut read = pairs_on_cores(self.cluster, keys, self.until, make);
+        while let Some(read) = read.try_next().await? {
+            match read {
+                Read::Gap { from, to } => {
+                    if part.is_first {
+                        self.cluster.note_gap(from, to);
+                    }
+                    spans.note_gap(to);
+                }
+                Read::Item(mut version) => {
+                    if part.is_first {
+                        self.searched.versions += u64::from(version.pair.event.kind == EventKind::Put);
+                        self.parts.observe(&version.pair.event);
+                    }
+                    if version.is_opaque {
+                        let subject = self.cluster.subject_of(&version.pair.event.key_value.key).await?;
+                        version.hits = self.search.hits_of_key(&subject.namespace, &subject.name);
+                    }
+                    spans.take(version);
+                }
+            }
+        }
+        for (key, last) in spans.in_doubt() {
+            let range = KeyRange::key(&key[..]);
+            let found = match self.cluster.source.first(range, At::Revision(self.until), Want::Keys, 1).await {
+                // A compaction overtook the search.
+                Err(StoreError::Compacted { .. }) => None,
+                found => unless_denied(found)?,
+            };
+            if found.is_none_or(|found| found.first().is_none_or(|entry| entry.mod_revision != last)) {
+                spans.lose(&key);
+            }
+        }
+        Ok(spans)
+    }
+
+    /// Finds when each value came and who set it: as closely as the data allow where what was found `is_all`, else by what dates a long history.
+    async fn date(&mut self, objects: &mut BTreeMap<Bytes, ObjectSpans>, is_all: bool) -> Result<()> {
+        let mut changes: Vec<Arc<EventPair>> = Vec::new();
+        let mut of_spans = Vec::new();
+        for span in objects.values_mut().flat_map(|object| object.spans().iter_mut()) {
+            let Some(change) = span.change.take() else { continue };
+            if changes.last().is_none_or(|last| !Arc::ptr_eq(last, &change)) {
+                changes.push(change);
+            }
+            of_spans.push((span, changes.len() - 1));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let pairs: Vec<EventPair> = changes.into_iter().map(Arc::unwrap_or_clone).collect();
+        let clock = match &self.clock {
+            Some(clock) => Arc::clone(clock),
+            None if is_all => clock_of_pairs(self.cluster, &pairs).await?,
+            None => Arc::clone(self.clock.insert(self.cluster.clock_of_writers(&[], &[], &[]).await?)),
+        };
+        let setters: Vec<Arc<Setter>> = attributed(self.cluster, pairs, clock, Setter::from).await?.into_iter().map(Arc::new).collect();
+        for (span, place) in of_spans {
+            span.setter = setters.get(place).cloned();
+        }
+        Ok(())
     }
 }
 

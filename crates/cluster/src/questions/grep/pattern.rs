@@ -9,7 +9,10 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 
 use crate::error::{Error, Result};
 
-/// A pattern of more bytes than this, compiled, is refused.
+/// A longer pattern is refused.
+pub const MAX_PATTERN_BYTES: usize = 4096;
+
+/// A regular expression that takes more bytes than this, compiled, is refused.
 const MAX_COMPILED_BYTES: usize = 10 << 20;
 
 /// More texts than this are not looked for one by one.
@@ -34,10 +37,16 @@ impl Pattern {
     /// Reads a pattern: the text itself, or with `is_regex` a regular expression. In whatever case its letters are, with `ignores_case`.
     ///
     /// # Errors
-    /// It is empty, or not a regular expression.
+    /// It is empty, too long, or not a regular expression.
     pub fn new(text: &str, is_regex: bool, ignores_case: bool) -> Result<Self> {
         if text.is_empty() {
             return Err(Error::invalid("the pattern is empty: every value would match".to_owned()));
+        }
+        if text.len() > MAX_PATTERN_BYTES {
+            let length = text.len();
+            return Err(Error::invalid(format!(
+                "the pattern has {length} bytes; {MAX_PATTERN_BYTES} are the most: search for a part of it"
+            )));
         }
         if !is_regex && !ignores_case {
             let matcher = Matcher::Text(Box::new(Finder::new(text).into_owned()));
@@ -140,5 +149,19 @@ mod tests {
         let error = Pattern::new("a(b", true, false).unwrap_err().to_string();
         assert_eq!(error, "invalid regular expression \"a(b\": unclosed group");
         assert!(Pattern::new("a(b", false, false).unwrap().is_in("xa(by"));
+        let longest = "x".repeat(MAX_PATTERN_BYTES);
+        assert!(Pattern::new(&longest, false, false).unwrap().is_in(&longest));
+        let error = Pattern::new(&(longest + "x"), false, false).unwrap_err().to_string();
+        assert_eq!(error, "the pattern has 4097 bytes; 4096 are the most: search for a part of it");
+        // What is short and compiles to much is refused as well.
+        let error = Pattern::new(r"(\pL{1000}){1000}", true, false).unwrap_err().to_string();
+        assert!(error.contains("size limit"), "{error}");
+    }
+
+    /// No text makes a search slow: an expression that engines with backtracking need exponential time for.
+    #[test]
+    fn expressions_take_linear_time() {
+        let pattern = regex("(a*)*b");
+        assert!(!pattern.is_in(&"a".repeat(100_000)));
     }
 }

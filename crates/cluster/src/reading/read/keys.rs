@@ -57,6 +57,17 @@ impl Keys {
         apart
     }
 
+    /// Those of the keys that are not before `from`, and before `to` where that is given.
+    #[must_use]
+    pub(crate) fn within(&self, from: &[u8], to: Option<&[u8]>) -> Self {
+        let cut = |range: &KeyRange| {
+            let start = range.start.clone().max(from.to_vec());
+            let end = [range.end.as_deref(), to].into_iter().flatten().min().map(<[u8]>::to_vec);
+            end.as_ref().is_none_or(|end| start < *end).then_some(KeyRange { start, end })
+        };
+        Self { ranges: self.ranges.iter().filter_map(cut).collect(), ..self.clone() }
+    }
+
     /// Whether each is one key, not the beginning of many.
     pub fn are_whole(&self) -> bool {
         self.ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]))
@@ -65,5 +76,23 @@ impl Keys {
     /// Whether a key is among them.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.ranges.iter().any(|range| range.contains(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_cut_where_a_part_of_them_is_wanted() {
+        let keys = Keys::many(vec![KeyRange::key("/b"), KeyRange::prefix("/d/"), KeyRange::key("/x")]);
+        let within = |from: &str, to: Option<&str>| keys.within(from.as_bytes(), to.map(str::as_bytes)).ranges;
+        assert_eq!(within("", None), keys.ranges);
+        assert_eq!(within("/b", Some("/d/5")), [KeyRange::key("/b"), KeyRange { start: b"/d/".to_vec(), end: Some(b"/d/5".to_vec()) }]);
+        assert_eq!(within("/d/5", Some("/x")), [KeyRange { start: b"/d/5".to_vec(), end: Some(b"/d0".to_vec()) }]);
+        assert_eq!(within("/x", None), [KeyRange::key("/x")]);
+        let rest = Keys::all().within(b"/d/5", None);
+        assert_eq!(rest.ranges, [KeyRange { start: b"/d/5".to_vec(), end: None }]);
+        assert!(rest.contains(b"/d/5") && !rest.contains(b"/d/4"));
     }
 }

@@ -27,6 +27,6 @@ pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
 pub(crate) use objects::own_key;
 pub use objects::{Extent, Fetch, Item, KeyFilter, name_below};
-pub(crate) use stored_pairs::{Reporting, attributed, pairs_on_cores};
+pub(crate) use stored_pairs::{Reporting, attributed, clock_of_pairs, pairs_on_cores};
 pub use subjects::Subjects;
 pub use walk_back::{version_replaced, walk_back};

@@ -1,10 +1,12 @@
 //! Every event with the version before it, as both are stored, looked at on all cores before anything is dated: for questions that few changes answer.
 
 use std::future::ready;
+use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 
+use ketcd_history::clock::Clock;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, EventPair, Problems};
 use ketcd_kube::{Body, Decoder};
@@ -75,20 +77,27 @@ pub(crate) fn pairs_on_cores<'c, T: Send + 'static>(
     cores::in_order_ahead(pairs, bytes, made).map_ok(reported).boxed()
 }
 
-/// Dates changes and finds who made them, on all cores, in their order. They are all that the clock is asked for, so that a long history is dated where
-/// they are. `make` keeps what is needed of each; nothing is reported.
+/// The clock that dates changes as closely as the data allow: they are all that it is asked for, so that a long history is dated where they are.
+///
+/// # Errors
+/// The source cannot be read.
+pub(crate) async fn clock_of_pairs(cluster: &Cluster, pairs: &[EventPair]) -> Result<Arc<Clock>> {
+    let events: Vec<&Event> = pairs.iter().map(|pair| &pair.event).collect();
+    let revisions: Vec<Revision> = events.iter().map(|event| event.revision).collect();
+    let versions: Vec<KeyValue> = events.iter().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
+    cluster.clock_of_writers(&revisions, &versions, &events).await
+}
+
+/// Dates changes and finds who made them, on all cores, in their order. `make` keeps what is needed of each; nothing is reported.
 ///
 /// # Errors
 /// The source cannot be read.
 pub(crate) async fn attributed<T: Send + 'static>(
     cluster: &Cluster,
     pairs: Vec<EventPair>,
+    clock: Arc<Clock>,
     make: impl Fn(AttributedChange) -> T + Send + Sync + 'static,
 ) -> Result<Vec<T>> {
-    let events: Vec<&Event> = pairs.iter().map(|pair| &pair.event).collect();
-    let revisions: Vec<Revision> = events.iter().map(|event| event.revision).collect();
-    let versions: Vec<KeyValue> = events.iter().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
-    let clock = cluster.clock_of_writers(&revisions, &versions, &events).await?;
     let history =
         History::of_pairs(cluster, pairs, clock).decoded_by(cluster.decoder.clone()).decoded_to(Depth::Text(ManagedFields::Hidden));
     let made = history.on_cores(move |change, _, _| make(change));
