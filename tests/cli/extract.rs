@@ -418,3 +418,23 @@ fn a_whole_cluster_has_its_volumes_and_no_accounts_of_controllers() {
     let (of_namespace, _) = extract("k120-story", &["-n", "lab", "--all"]);
     assert!(of_namespace.iter().all(|manifest| manifest["spec"]["volumeName"].is_null()), "{of_namespace:?}");
 }
+
+#[test]
+fn what_was_written_since_a_revision_is_extracted_alone_and_by_whom() {
+    let of = |more: &[&str]| names(&extract("k120-story", &[&["-A", "--all", "--show-secrets"], more].concat()).0);
+    let (all, since) = (of(&[]), of(&["--since", "r600"]));
+    assert!(!since.is_empty() && since.len() < all.len() && since.iter().all(|name| all.contains(name)), "{since:?}");
+    assert_eq!(since, of(&["--since", "600", "--by", "all"]));
+    let people = of(&["--since", "r600", "--by", "people,gitops"]);
+    assert!(!people.is_empty() && people.iter().all(|name| since.contains(name)), "{people:?}");
+}
+
+#[test]
+fn conflicts_of_what_was_written_since_are_named() {
+    let backup = capture("k120-story");
+    let output = run("k120-story", &["deploy", "-A", "--since", "r600", "--by", "people", "--against", backup.to_str().unwrap()]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code().is_some_and(|code| code <= 1), "{said}");
+    let refused = run("k120-story", &["deploy", "-A", "--since", "yesterday-ish"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::cli::extraction::{self, Folder};
+use crate::cli::extraction::{self, Folder, WrittenArgs};
 use crate::cli::input::selectors::SelectArgs;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
@@ -66,6 +66,8 @@ pub(crate) struct ExtractArgs {
     /// an etcd.
     #[arg(long, value_name = "KUBECONFIG|SOURCE", value_hint = ValueHint::AnyPath, conflicts_with_all = ["rules", "out"])]
     against: Option<String>,
+    #[command(flatten)]
+    written: WrittenArgs,
     /// With --against, show every field that changes, including bookkeeping.
     #[arg(long, hide_short_help = true, requires = "against")]
     all_fields: bool,
@@ -140,7 +142,8 @@ impl Ask for ExtractArgs {
         let with = self.with(session.cluster.options.all_namespaces);
         let switches = extraction::switches(&self.keep, with)?;
         let asked = if self.all { Targets::Everything } else { Targets::Words(&self.addresses) };
-        let mut gathered = session.cluster.extract(&asked, with, &switches).await.map_err(|error| match error {
+        let written = self.written.read(&session.cluster).await?;
+        let mut gathered = session.cluster.extract_written(&asked, with, &switches, &written).await.map_err(|error| match error {
             ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
             error => error.into(),
         })?;

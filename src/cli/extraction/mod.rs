@@ -4,7 +4,9 @@ mod folder;
 mod kubectl;
 mod switches;
 mod target;
+mod written;
 
 pub(super) use folder::Folder;
 pub(super) use switches::switches;
 pub(super) use target::plan;
+pub(super) use written::WrittenArgs;

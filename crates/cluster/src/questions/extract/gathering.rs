@@ -10,6 +10,7 @@ use ketcd_restore::{ObjectId, Switches, has_status_subresource};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
+use super::written::LastWritten;
 use crate::cluster::{CRD_PATH, Cluster};
 use crate::error::{Error, Nothing, Result};
 use crate::not_found::{Looked, NotFound};
@@ -80,6 +81,7 @@ pub(super) struct Gathering<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) at: At,
     pub(super) switches: &'a Switches,
+    pub(super) written: &'a LastWritten,
     pub(super) decoder: Decoder,
     pub(super) around: Surroundings,
     /// What was asked for, before anything is left out.
@@ -95,7 +97,7 @@ impl Gathering<'_> {
         if addresses.is_empty() {
             return Err(Error::NoKind);
         }
-        let (mut any, takes_all) = (false, self.cluster.options.selection.takes_all());
+        let (mut any, takes_all) = (false, self.takes_all());
         for address in &addresses {
             let found = match namespace_of(address) {
                 Some(namespace) => self.namespace(namespace).await?,
@@ -112,6 +114,11 @@ impl Gathering<'_> {
         }
         self.gathered.nothing_of = (!any).then_some(addresses);
         Ok(())
+    }
+
+    /// Whether no selector and no writer is asked for.
+    fn takes_all(&self) -> bool {
+        self.cluster.options.selection.takes_all() && self.written.takes_all()
     }
 
     /// Reads what an address names; returns how many objects.
@@ -142,7 +149,7 @@ impl Gathering<'_> {
             self.namespace(cluster.namespace()).await?
         };
         if found == 0 {
-            if !cluster.options.selection.takes_all() {
+            if !self.takes_all() {
                 return Err(Error::Nothing(Nothing::Selected { in_all: cluster.options.all_namespaces }));
             }
             if cluster.options.all_namespaces {
@@ -161,7 +168,8 @@ impl Gathering<'_> {
             if let Some(stored) = self.decoded(entry, kind).await? {
                 let id = ObjectId::of(&stored.object);
                 self.around.note(&stored.object);
-                if !self.cluster.options.selection.fits(&stored.object) {
+                let is_selected = self.cluster.options.selection.fits(&stored.object);
+                if !is_selected || !self.written.takes(self.cluster, &stored.entry, &stored.object).await? {
                     continue;
                 }
                 found.push(id.clone());

@@ -5,6 +5,7 @@ mod manifests;
 mod plan;
 mod related;
 mod target;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,7 @@ use gathering::Gathering;
 pub use gathering::{Gathered, GatheredObject, LeftOut, Targets, With};
 pub use manifests::{Extraction, ExtractionSummary};
 pub use plan::{Plan, Served, Target};
+pub use written::{By, LastWritten};
 
 impl Cluster {
     /// Reads what is asked for and what is to be added to it.
@@ -27,6 +29,14 @@ impl Cluster {
     /// # Errors
     /// A word that names no kind, or a source that cannot be read.
     pub async fn extract(&self, asked: &Targets<'_>, with: With, switches: &Switches) -> Result<Gathered> {
+        self.extract_written(asked, with, switches, &LastWritten::default()).await
+    }
+
+    /// The same of objects by when they were written last and by whom; what is to be added to them is added no matter who wrote it.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn extract_written(&self, asked: &Targets<'_>, with: With, switches: &Switches, written: &LastWritten) -> Result<Gathered> {
         let at = match self.at {
             At::Newest => At::Revision(self.source.span().await?.newest),
             at @ At::Revision(_) => at,
@@ -35,6 +45,7 @@ impl Cluster {
             cluster: self,
             at,
             switches,
+            written,
             decoder: decoder(self),
             around: Surroundings::default(),
             read: BTreeMap::new(),
