@@ -14,6 +14,7 @@ mod listing;
 mod outcome;
 mod output;
 mod recorder;
+mod rehearsal;
 mod serving;
 mod session;
 mod system;

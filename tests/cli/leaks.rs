@@ -221,12 +221,13 @@ fn calls(objects: &str) -> Vec<Call> {
                 ("record", _) => vec![["record"].into_iter().chain(of_etcd[1..].iter().copied()).collect()],
                 ("extract", _) => vec![[&of_file[..], &["extract", "pod/b/a"]].concat()],
                 ("verify", "paths") => vec![vec!["verify"]],
+                ("rehearse", "backup") => vec![vec!["rehearse"]],
                 _ => vec![[&of_file[..], &[name]].concat()],
             };
             for line in lines {
                 let reader = match (name, id) {
                     (_, "out" | "kubeconfig") | ("record", _) => Reader::Nobody,
-                    (_, "files") | ("verify", _) => Reader::Source,
+                    (_, "files") | ("rehearse" | "verify", _) => Reader::Source,
                     ("what-if", "add" | "apply") => Reader::Manifests,
                     (_, "scheduler_config") => Reader::Scheduler,
                     (_, "cacert" | "cert") => Reader::Certificates,

@@ -34,6 +34,7 @@ mod openshift;
 mod pager;
 mod pairs;
 mod pasted;
+mod rehearse;
 mod report_file;
 mod shells;
 mod states;

@@ -24,6 +24,7 @@ const COMMAND_ARGS: &[(&str, &str)] = &[
     ("history", "pods"),
     ("ls", "pods"),
     ("plugins", ""),
+    ("rehearse", "--now 2026-11-20T22:30:00Z"),
     ("report", "pods --out -"),
     ("schema", "get"),
     ("status", ""),

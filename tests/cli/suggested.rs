@@ -56,6 +56,7 @@ const COMMAND_ARGS: &[(&str, &[&str])] = &[
     ("ls", &["", "pods -A", "nothing.example.com"]),
     ("plugins", &["", "NodeResourcesFit", "NodeRessourcesFit"]),
     ("record", &[]),
+    ("rehearse", &["--now 2026-11-20T22:30:00Z", "--target 1.37 --now 2026-11-20T22:30:00Z"]),
     ("report", &["pod/web/crahser --out -", "-n wbe --out -"]),
     ("schema", &["", "tirage"]),
     ("serve", &[]),

@@ -168,6 +168,23 @@ fn verifications() {
 }
 
 #[test]
+fn rehearsals() {
+    let now = "--now 2026-11-30T22:50:00Z -o json";
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+        let alone = format!("rehearse {now}");
+        let (printed, _) = run(from, &alone, "");
+        documents(&alone, "Rehearsal", &printed);
+    }
+    let [older, newest] = ["k136-story/snapshot.db.zst", "k136-story/compacted.db.zst"]
+        .map(|file| root().join("testdata/captures").join(file).display().to_string());
+    let both = format!("rehearse {older} --over {newest} {now}");
+    let found = &documents(&both, "Rehearsal", &run(From::Nothing, &both, "").0)[0];
+    assert_eq!(found["lostRevisions"], 11);
+    let done = format!("rehearse {older} --done {newest} {now}");
+    documents(&done, "Scores", &run(From::Nothing, &done, "").0);
+}
+
+#[test]
 fn what_ifs() {
     for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects]) {
         let (printed, _) = run(from, "what-if --each node -o json", "");

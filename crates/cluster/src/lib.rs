@@ -18,9 +18,11 @@ pub use error::{DeniedKeys, Error, Nothing, Result};
 pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};
 pub use options::{Options, ReleaseChoice};
 pub use problems::Problems;
-pub(crate) use questions::asked_keys;
 pub use questions::asked_keys::AskedKeys;
-pub use questions::{blame, census, configuration, describe, diff, explain, export, extract, grep, report, survey, triage, usage, verify};
+pub(crate) use questions::{asked_keys, writers};
+pub use questions::{
+    blame, census, configuration, describe, diff, explain, export, extract, grep, rehearse, report, survey, triage, usage, verify,
+};
 pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};
 pub use reading::other_requests::{OtherRequest, RequestScope};

@@ -232,6 +232,18 @@ pub enum Notice {
         /// How many objects there are, of those that were looked at.
         objects: usize,
     },
+    /// A search of a live etcd found more than can be held at once: keys were not searched.
+    KeysNotSearched {
+        /// The first of them; none after it was searched either.
+        from: String,
+    },
+    /// A search found more in one object than can be held at once: its later versions were not searched.
+    VersionsNotSearched {
+        /// The object's key.
+        key: String,
+        /// The last revision that was searched.
+        after: Revision,
+    },
     /// Objects whose owner no longer exists are not counted.
     OwnersNotCounted(Incomplete),
 }

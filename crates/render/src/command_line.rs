@@ -29,6 +29,12 @@ impl Invocation {
         Self { program, source: source.into_iter().map(typed).collect() }
     }
 
+    /// The same call with other flags that say what it reads.
+    #[must_use]
+    pub fn reading(&self, source: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self::new(self.program, source)
+    }
+
     /// The name that ketcd was called by.
     pub fn program(&self) -> &'static str {
         self.program

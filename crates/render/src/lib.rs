@@ -33,6 +33,7 @@ mod page;
 pub mod parquet;
 pub mod plan;
 pub mod plugins;
+pub mod rehearse;
 pub mod report;
 mod request_text;
 mod row;

@@ -156,6 +156,13 @@ pub fn words(notice: &Notice) -> String {
             let s = if *objects == 1 { " of another API server is" } else { "s of another API server are" };
             format!("{objects} object{s} below {prefix}: --prefix {prefix} shows what is there")
         }
+        Notice::KeysNotSearched { from } => format!(
+            "more was found than is held at once: {from} and all keys after it were not searched; name kinds, or use -n, --in or a longer pattern, or search \
+             a snapshot with -f"
+        ),
+        Notice::VersionsNotSearched { key, after } => format!(
+            "more was found in {key} than is held at once: its versions after revision {after} were not searched; --since {after} searches them"
+        ),
         Notice::OwnersNotCounted(why) => {
             let why = match why {
                 Incomplete::Printed => "printed objects may not be the whole cluster",

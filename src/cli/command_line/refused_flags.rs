@@ -54,6 +54,7 @@ pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
             &["release", "unknown", "show_managed_fields", "output"],
         ],
     ),
+    ("rehearse", &[MOMENT_FLAGS, NAMESPACE_FLAGS, &["release", "unknown", "show_managed_fields"]]),
     ("report", &[&["output"]]),
     ("schema", &[FILE_FLAGS, DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, OBJECT_FLAGS, &["output"]]),
     ("serve", &[NAMESPACE_FLAGS, &["output"]]),

@@ -19,14 +19,21 @@ const COMMAND_LEADS: &[(&[&str], &str)] = &[
     (&["why"], "`ketcd explain` says why a pod runs where it runs, `ketcd triage` what is broken"),
     (&["show"], "`ketcd get` and `ketcd describe` show objects"),
     (&["version"], "`ketcd --version` prints the version"),
-    (&["restore", "recover", "undelete", "rollback"], "`ketcd extract` prints the manifests that bring objects back"),
+    (
+        &["restore", "recover", "dry-run", "simulate-restore"],
+        "`ketcd rehearse BACKUP --over NEWEST` says what restoring a backup would do; `ketcd extract` prints the manifests that bring objects back",
+    ),
+    (&["undelete", "rollback"], "`ketcd extract` prints the manifests that bring objects back"),
     (&["backup", "snapshot", "save"], "`etcdctl snapshot save FILE` makes a snapshot, `ketcd record` keeps every change"),
     (&["search", "find"], "`ketcd grep` says which objects hold or ever held a text; a part of a name: --in names -l"),
     (&["check", "validate", "fsck", "test", "integrity"], "`ketcd verify FILE` says whether a backup is good, and what was not checked"),
     (&["size", "du", "df", "space"], "`ketcd usage` shows what fills etcd"),
     (&["who", "audit"], "`ketcd history` and `ketcd blame` show who changed what; `-f` reads the audit log too"),
     (&["health", "problems", "issues", "doctor"], "`ketcd triage` shows what is broken, since when and why"),
-    (&["simulate", "whatif"], "`ketcd what-if` plays a drain, a lost node or more replicas"),
+    (
+        &["simulate", "whatif"],
+        "`ketcd what-if` plays a drain, a lost node or more replicas; `ketcd rehearse BACKUP --over NEWEST` says what restoring a backup would do",
+    ),
 ];
 
 /// Flags that people expect: of which commands, the flag, and what to type instead.
@@ -41,6 +48,7 @@ const FLAG_LEADS: &[(&[&str], &str, &str)] = &[
     (&[], "--time", "name a time with --at TIME"),
     (&[], "--snapshot", "read a file with -f PATH"),
     (&[], "--db", "read a file with -f PATH"),
+    (&["extract"], "--dry-run", "nothing is applied; `ketcd rehearse BACKUP --over NEWEST` says what restoring a backup would do"),
 ];
 
 /// Prints an error of clap's, or the help that was asked for, and ends the process.

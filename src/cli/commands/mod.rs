@@ -18,6 +18,7 @@ mod ls;
 mod plugins;
 mod record;
 mod refused;
+mod rehearse;
 mod report;
 mod schema;
 mod serve;
@@ -102,6 +103,7 @@ commands! {
     "Source" {
         Status(status::StatusArgs),
         Verify(verify::VerifyArgs),
+        Rehearse(rehearse::RehearseArgs),
         Usage(usage::UsageArgs),
         Encryption(encryption::EncryptionArgs),
         Decode(decode::DecodeArgs),

@@ -59,6 +59,7 @@ pub(super) fn formats(command: fn() -> Command) -> ArgValueCompleter {
             "explain" => &["table", "wide", "json", "ndjson"],
             "grep" => &["table", "wide", "json", "name", "ndjson"],
             "plugins" => &["table", "json", "name"],
+            "rehearse" => &["table", "wide", "json", "markdown"],
             "status" => &["table", "json"],
             "watch" => &["table", "json", "ndjson"],
             "completion" | "decode" | "report" | "schema" => &[],

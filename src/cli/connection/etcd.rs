@@ -28,6 +28,12 @@ pub(in crate::cli) fn config(args: &ConnectionArgs, attendance: Attendance) -> R
     Ok(config)
 }
 
+/// Whether the environment or a flag names a live etcd, so that none has to be looked for. `by_any_flag`: one that says how it is reached does, too.
+pub(in crate::cli) fn is_named(args: &ConnectionArgs, by_any_flag: bool) -> bool {
+    let by_flag = args.given().is_some_and(|given| given.names_endpoints || by_any_flag);
+    by_flag || environment("ETCDCTL_ENDPOINTS").is_some_and(|endpoints| !endpoints.is_empty())
+}
+
 /// The files that are read to reach etcd, each with its flag.
 pub(in crate::cli) fn files(args: &ConnectionArgs) -> Vec<(&'static str, PathBuf)> {
     files_with(args, &environment)

@@ -67,7 +67,7 @@ pub(in crate::cli) struct GlobalArgs {
     /// All namespaces.
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]
     pub all_namespaces: bool,
-    /// The output format: table, wide, json, yaml, kyaml, name, ndjson, raw, metrics (of verify), jsonpath=…, jsonpath-as-json=…, go-template=… or
+    /// The output format: table, wide, json, yaml, kyaml, name, ndjson, raw, metrics (of verify), markdown (of rehearse), jsonpath=…, jsonpath-as-json=…, go-template=… or
     /// custom-columns=…; jsonpath-file, go-template-file and custom-columns-file name a file.
     #[arg(short = 'o', long, value_name = "FORMAT", global = true, help_heading = "Output")]
     pub output: Option<String>,

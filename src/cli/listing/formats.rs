@@ -47,7 +47,7 @@ pub(super) async fn sink<'c>(
         Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, is_one)?),
         Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.cluster.options.show_secrets, is_written: false }),
         Format::Raw => return Err(raw::several()),
-        Format::Metrics => return Err(format.unsupported("get", "table, wide, json, yaml, kyaml, name, ndjson, raw")),
+        Format::Metrics | Format::Markdown => return Err(format.unsupported("get", "table, wide, json, yaml, kyaml, name, ndjson, raw")),
         Format::Table | Format::Wide => {
             let now = session.moment_of_ages().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.cluster.release() };

@@ -49,6 +49,8 @@ pub(in crate::cli) enum Format {
     Raw,
     /// Prometheus' text format.
     Metrics,
+    /// A page of Markdown.
+    Markdown,
 }
 
 impl Format {
@@ -85,6 +87,7 @@ impl Format {
             ("custom-columns-file", Some(path)) => template_file(name, &path).map(Self::CustomColumnsFile),
             ("raw", None) => Ok(Self::Raw),
             ("metrics", None) => Ok(Self::Metrics),
+            ("markdown", None) => Ok(Self::Markdown),
             (name, None) if WITH_VALUE.contains(&name) => {
                 Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
             }
@@ -100,7 +103,7 @@ impl Format {
     /// What its output is.
     pub(in crate::cli) fn content(&self) -> Content {
         match self {
-            Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name => Content::Text,
+            Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name | Self::Markdown => Content::Text,
             Self::Json | Self::Ndjson | Self::JsonPathAsJson(_) => Content::Json,
             Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::CustomColumnsFile(_) | Self::Raw | Self::Metrics => {
                 Content::Raw
@@ -125,6 +128,7 @@ impl Format {
             Self::GoTemplate(_) => "go-template",
             Self::Raw => "raw",
             Self::Metrics => "metrics",
+            Self::Markdown => "markdown",
         };
         Error::new(format!("{command} has no output format {name}")).hint(format!("use one of {supported}"))
     }
@@ -132,7 +136,7 @@ impl Format {
 
 /// The error of a format that does not exist, with the one that is nearest, or all of them.
 fn unknown_format(text: &str, name: &str, with_value: &[&'static str]) -> Error {
-    const ALONE: [&str; 9] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw", "metrics"];
+    const ALONE: [&str; 10] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw", "metrics", "markdown"];
     let wrong = Error::new(format!("unknown output format {text:?}"));
     let lower = name.to_ascii_lowercase();
     let near = nearest(&lower, ALONE.iter().chain(with_value).map(|known| (*known, *known)));

@@ -19,6 +19,7 @@ const CLI_ROOMS: &[&str] = &[
     "extraction",
     "recorder",
     "verification",
+    "rehearsal",
     "serving",
     "complete",
     "commands",

@@ -17,10 +17,13 @@ mod objects;
 mod openshift;
 mod other_requests;
 mod questions;
+mod rehearse_losses;
 mod related;
 mod rules;
 mod triage;
 mod usage;
+mod verify;
+mod verify_model;
 
 use futures_util::TryStreamExt;
 

@@ -15,6 +15,7 @@ pub mod grep;
 pub mod listing;
 pub mod plugins;
 mod registry;
+pub mod rehearse;
 pub mod request;
 pub mod status;
 pub mod timeline;

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    blame, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, status, timeline, tree, triage, usage,
-    verify, watch, what_if,
+    blame, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, rehearse, status, timeline, tree, triage,
+    usage, verify, watch, what_if,
 };
 use crate::explanation;
 
@@ -40,6 +40,7 @@ pub const JSON_CONTRACTS: &[Contract] = &[
     Contract::new::<change::Changes<'_>>("history", 2),
     Contract::new::<listing::Ls<'_>>("ls", 2),
     Contract::new::<plugins::Plugins<'_>>("plugins", 2),
+    Contract::new::<rehearse::Rehearse<'_>>("rehearse", 1),
     Contract::new::<status::Status<'_>>("status", 1),
     Contract::new::<timeline::Timelines<'_>>("timeline", 2),
     Contract::new::<tree::Trees>("tree", 1),

@@ -3,6 +3,7 @@
 mod absence;
 mod caveat;
 mod intervention;
+pub(crate) mod rehearsal;
 pub(crate) mod shared_words;
 pub mod trouble;
 
@@ -30,9 +31,14 @@ const SHORT_KINDS: &[(&str, &str)] = &[
 
 /// The kind and name of a subject: `pod/lab/ubuntu`.
 pub fn name(subject: &Subject) -> String {
-    let kind = subject.kind.to_lowercase();
+    address(&subject.kind, &subject.namespace, &subject.name)
+}
+
+/// The same of a kind, a namespace, which may be empty, and a name.
+pub(crate) fn address(kind: &str, namespace: &str, name: &str) -> String {
+    let kind = kind.to_lowercase();
     let kind = SHORT_KINDS.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
-    if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
+    if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
 }
 
 /// `4,812`.

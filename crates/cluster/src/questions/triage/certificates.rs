@@ -17,7 +17,7 @@ pub(super) fn expired(request: &Value, now: Option<Timestamp>) -> Option<(Subjec
 }
 
 /// When the first certificate of a chain in PEM, in base64, is no longer valid; `None` where it cannot be read.
-fn valid_until(chain: &str) -> Option<Timestamp> {
+pub(crate) fn valid_until(chain: &str) -> Option<Timestamp> {
     let chain = BASE64.decode(chain).ok()?;
     let (_, pem) = x509_parser::pem::parse_x509_pem(&chain).ok()?;
     let certificate = pem.parse_x509().ok()?;

@@ -3,13 +3,13 @@
 mod absence;
 mod bearing;
 mod causes;
-mod certificates;
+pub(crate) mod certificates;
 mod changes;
 pub(crate) mod kinds;
 mod node_needs;
 mod pods;
 mod reads;
-mod rules;
+pub(crate) mod rules;
 mod scope;
 mod since;
 mod state;

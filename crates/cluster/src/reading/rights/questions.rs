@@ -90,7 +90,7 @@ const TRIAGE_RIGHT: Right = Right {
     also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
 const EVERYTHING_RIGHT: Right = Right {
-    commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `serve`, `report`, `verify`, `diff --rev` and `history --all`",
+    commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `serve`, `report`, `verify`, `rehearse`, `diff --rev` and `history --all`",
     needs: "all keys",
     also: "",
 };

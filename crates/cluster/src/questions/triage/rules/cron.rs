@@ -13,7 +13,7 @@ const MAX_SEARCHED_DAYS: usize = 9 * 366;
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Schedule {
+pub(crate) enum Schedule {
     /// At these minutes, hours, days of the month, months and weekdays, each a set of bits.
     At { minutes: u64, hours: u64, days: u64, months: u64, weekdays: u64, is_either: bool },
     /// This long after the last one.
@@ -22,7 +22,7 @@ pub(super) enum Schedule {
 
 impl Schedule {
     /// Reads a schedule; `None` where it cannot be read.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(every) = text.strip_prefix("@every ") {
             let every: SignedDuration = every.trim().parse().ok()?;
@@ -50,18 +50,18 @@ impl Schedule {
     }
 
     /// Whether its runs do not depend on the hour.
-    pub(super) fn is_hourly(&self) -> bool {
+    pub(crate) fn is_hourly(&self) -> bool {
         matches!(self, Self::At { hours, days, months, weekdays, .. }
             if [*hours, *days >> 1, *months >> 1, *weekdays] == [(1 << 24) - 1, (1 << 31) - 1, (1 << 12) - 1, (1 << 7) - 1])
     }
 
     /// Whether some of its runs may fall into the hour that a clock leaves out when it is set forward.
-    pub(super) fn is_nightly(&self) -> bool {
+    pub(crate) fn is_nightly(&self) -> bool {
         !self.is_hourly() && matches!(self, Self::At { hours, .. } if hours & 0b1111 != 0)
     }
 
     /// When it is due next after a time, in a zone of this offset from UTC.
-    pub(super) fn next(&self, after: Timestamp, offset: Offset) -> Option<Timestamp> {
+    pub(crate) fn next(&self, after: Timestamp, offset: Offset) -> Option<Timestamp> {
         let Self::At { minutes, hours, .. } = self else {
             let Self::Every(every) = self else { return None };
             return after.checked_add(*every).ok();

@@ -116,7 +116,7 @@ fn overdue(job: &Value, now: Timestamp, may_be_late: SignedDuration) -> Option<T
 }
 
 /// The zone that a CronJob names, empty where it names none, and its schedule.
-fn schedule_of(job: &Value) -> Option<(&str, Schedule)> {
+pub(crate) fn schedule_of(job: &Value) -> Option<(&str, Schedule)> {
     let text = text(job, "/spec/schedule");
     // From 1.22 until 1.29 a new schedule could name a zone itself; one that does keeps it.
     let (zone, text) = match text.split_once(' ').filter(|(zone, _)| zone.starts_with("TZ=") || zone.starts_with("CRON_TZ=")) {
@@ -126,12 +126,13 @@ fn schedule_of(job: &Value) -> Option<(&str, Schedule)> {
     Some((zone, Schedule::parse(text)?))
 }
 
-fn is_utc(zone: &str) -> bool {
+/// Whether a zone has no offset from UTC.
+pub(crate) fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "Etc/UTC")
 }
 
 /// Whether a schedule means the same times in every zone.
-fn is_fixed(schedule: &Schedule) -> bool {
+pub(crate) fn is_fixed(schedule: &Schedule) -> bool {
     schedule.is_hourly() || matches!(schedule, Schedule::Every(_))
 }
 
@@ -147,7 +148,7 @@ fn written(job: &Value) -> Option<Timestamp> {
 }
 
 /// The latest time at which it may be due next, in whatever zone: kube-controller-manager's own is not in the data.
-fn latest(schedule: &Schedule, last: Timestamp) -> Option<Timestamp> {
+pub(crate) fn latest(schedule: &Schedule, last: Timestamp) -> Option<Timestamp> {
     let offsets = (-12 * 4..=14 * 4).filter_map(|quarter| Offset::from_seconds(quarter * 15 * 60).ok());
     let due: Option<Vec<Timestamp>> = offsets.map(|offset| schedule.next(last, offset)).collect();
     due?.into_iter().max()

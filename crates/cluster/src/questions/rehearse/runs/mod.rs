@@ -1,0 +1,24 @@
+//! What runs and will not be known: pods by node, Jobs that run again, CronJobs that catch up.
+
+mod cron_jobs;
+mod jobs;
+mod pods;
+mod stateful_sets;
+
+use super::forecast::Forecast;
+use super::objects::pairs;
+use super::states::States;
+use crate::error::Result;
+
+/// Returns what will be.
+///
+/// # Errors
+/// A source cannot be read.
+pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
+    let differing = pairs(states, "/pods/");
+    let mut forecasts = pods::forecasts(states, &differing).await?;
+    forecasts.extend(jobs::forecasts(states, &differing).await?);
+    forecasts.extend(cron_jobs::forecasts(states).await?);
+    forecasts.extend(stateful_sets::forecasts(states).await?);
+    Ok(forecasts)
+}

@@ -1,0 +1,52 @@
+//! Events: those since the backup are lost, those of the backup come back.
+//!
+//! They expire with their leases, an hour after they were written by default (k8s.io/kubernetes v1.36.3, `pkg/registry/core/event/storage/storage.go`),
+//! counted from the restart; where the restore did not keep leases, they stay.
+
+use super::super::forecast::{Affected, Forecast, ForecastKind};
+use super::super::objects::counted;
+use super::super::states::States;
+use crate::error::Result;
+use crate::verify::Weight;
+
+/// Returns what becomes of Events.
+///
+/// # Errors
+/// A source cannot be read.
+pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
+    let Some(newest) = &states.newest else { return Ok(None) };
+    let (mut lost, mut back) = (Vec::new(), 0);
+    for differing in states.differing_below("/events/") {
+        match &differing.after {
+            Some(entry) if lost.len() < Forecast::MAX_AFFECTED => {
+                let subject = newest.cluster.subject_of(&entry.key).await?;
+                lost.push(Affected { subject, says: "is lost".to_owned(), revision: Some(entry.mod_revision), ..Affected::default() });
+            }
+            Some(_) => lost.push(Affected::default()),
+            None => back += 1,
+        }
+    }
+    if lost.is_empty() && back == 0 {
+        return Ok(None);
+    }
+    let says = format!(
+        "{} since the backup would be lost, and {back} of then be back until their leases have run out: save what the post-mortem needs before",
+        counted(lost.len(), "Event", "Events")
+    );
+    Ok(Some(Forecast::new(ForecastKind::Events, Weight::Low, says, lost)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::made_up::{MadeUp, names, object};
+    use super::*;
+
+    #[tokio::test]
+    async fn events_are_counted() {
+        let event = |name: &str| object("Event", "shop", name, name);
+        let made_up = MadeUp::two(&[event("old"), event("same")], &[event("new"), event("same")]).await;
+        let found = forecast(&made_up.states().await).await.unwrap().unwrap();
+        assert!(found.says.starts_with("1 Event since the backup would be lost, and 1 of then be back"), "{}", found.says);
+        assert_eq!(names(&[found], ForecastKind::Events), ["new"]);
+    }
+}

@@ -1,0 +1,40 @@
+//! The way through: the exact commands of a restore, what to stop before and to start after, and what to bring back.
+
+mod bump;
+mod distribution;
+mod facts;
+mod hosts;
+mod members;
+mod openshift;
+mod ranchers;
+mod release;
+mod restore_command;
+mod static_pods;
+mod step;
+
+use self::facts::WayFacts;
+use super::states::States;
+use crate::error::Result;
+
+pub use distribution::Distribution;
+pub use step::{Step, Way};
+
+/// Returns the way of a restore.
+///
+/// # Errors
+/// A source cannot be read.
+pub(super) async fn way(states: &States<'_>) -> Result<Way> {
+    let facts = WayFacts::of(states).await?;
+    facts.notes.iter().for_each(|note| states.note(note.clone()));
+    let mut steps = match facts.distribution {
+        Distribution::Kubeadm => static_pods::steps(&facts),
+        Distribution::Unknown => hosts::steps(&facts),
+        Distribution::K3s => ranchers::steps(&facts, ranchers::K3S),
+        Distribution::Rke2 => ranchers::steps(&facts, ranchers::RKE2),
+        Distribution::OpenShift => openshift::steps(&facts),
+        Distribution::Gardener => hosts::gardener(&facts),
+        Distribution::Kine => hosts::kine(&facts),
+    };
+    steps.extend(facts.bring_back.clone());
+    Ok(Way { distribution: facts.distribution, evidence: facts.evidence, bump: facts.bump.map(|bump| bump.by), steps })
+}

@@ -1,0 +1,305 @@
+//! A rehearsal as text: the decision, the forecasts by chapter, the sources, the way in short, and what is not known.
+
+use std::io;
+
+use ketcd_cluster::rehearse::{Chapter, Forecast, Rehearsal, Step};
+use ketcd_cluster::verify::{Verdict, Weight};
+
+use super::screen::{Detail, Lines, SCREEN_COLUMNS, details, lines_of};
+use crate::command_line::CommandLine;
+use crate::style::{ACTOR, ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
+use crate::visible::visible;
+use crate::words::grouped;
+use crate::words::rehearsal::{affected_name, affected_says, decision, distribution_words, source};
+
+/// Where the text behind a label begins.
+const LABEL_COLUMNS: usize = 11;
+
+/// Where the text behind the weight of a forecast begins, below it.
+const WEIGHT_COLUMNS: usize = 8;
+
+/// How many sources are shown, unless all are asked for.
+const MAX_SOURCES_SHOWN: usize = 4;
+
+/// How much is shown of what is not known, unless all is asked for.
+const MAX_NOT_KNOWN_SHOWN: usize = 2;
+
+/// Writes a rehearsal; `is_wide` shows every forecast with its objects and commands. `checklist` is the command that prints the whole way.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(of: &Rehearsal, checklist: &CommandLine, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
+    head(of, out)?;
+    // Nothing that follows is about this cluster.
+    let is_of_another = of.is_of_one_cluster == Some(false);
+    let below: Vec<Line> =
+        [sources(of, is_wide), if is_of_another { Vec::new() } else { way(of, checklist, is_wide) }, not_known(of, is_wide)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if !is_of_another {
+        let taken = lines_of(&decision(of)) + below.iter().map(Line::lines).sum::<usize>();
+        write_forecasts(of, taken, is_wide, out)?;
+    }
+    below.iter().try_for_each(|line| line.write(out))
+}
+
+/// The decision, whose first word says by its colour what comes.
+fn head(of: &Rehearsal, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let text = decision(of);
+    let style = match of.verdict() {
+        Verdict::Good => ADDED,
+        Verdict::Findings => WARNING,
+        Verdict::Bad => REMOVED,
+    };
+    match text.split_once(' ') {
+        Some((first, rest)) => writeln!(out, "{} {}", paint(style, first), visible(rest)),
+        None => writeln!(out, "{}", visible(&text)),
+    }
+}
+
+fn write_forecasts(of: &Rehearsal, taken: usize, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let forecasts: Vec<&Forecast> = Chapter::ALL.into_iter().flat_map(|chapter| of.chapter(chapter)).collect();
+    let details = if is_wide { vec![Detail::All; forecasts.len()] } else { details(&forecasts, taken, lines) };
+    let (mut chapter, mut counted) = (None, 0);
+    for (forecast, detail) in forecasts.iter().zip(details) {
+        if detail == Detail::Counted {
+            counted += 1;
+            continue;
+        }
+        let own = forecast.kind.chapter();
+        let label = if chapter.replace(own) == Some(own) { "" } else { own.name() };
+        write_forecast(forecast, label, detail, out)?;
+    }
+    if counted > 0 {
+        let they = if counted == 1 { "forecast that weighs" } else { "forecasts that weigh" };
+        line("", &paint(FAINT, format!("{counted} more {they} little (-o wide shows all)")).to_string()).write(out)?;
+    }
+    Ok(())
+}
+
+fn write_forecast(of: &Forecast, label: &'static str, detail: Detail, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let style = match of.weight {
+        Weight::High => REMOVED,
+        Weight::Medium => WARNING,
+        Weight::Low => FAINT,
+    };
+    let weight = paint(style, format!("{:<WEIGHT_COLUMNS$}", of.weight.name()));
+    line(label, &format!("{weight}{}", visible(&of.says))).write(out)?;
+    let below = |text: &str, out: &mut dyn StyledWrite| line("", &format!("{:WEIGHT_COLUMNS$}{text}", "")).write(out);
+    if detail == Detail::All {
+        for affected in &of.affected {
+            let says: String = affected_says(affected).iter().map(|says| format!("  {}", paint(FAINT, says))).collect();
+            below(&format!("{}{says}", paint(STRONG, affected_name(affected))), out)?;
+        }
+        if of.count > of.affected.len() {
+            below(&paint(FAINT, format!("and {} more", grouped(of.count - of.affected.len()))).to_string(), out)?;
+        }
+    } else if detail >= Detail::Objects && !of.affected.is_empty() {
+        below(&visible(&first_objects(of)), out)?;
+    }
+    let shown = match detail {
+        Detail::All => of.commands.len(),
+        Detail::Command => 1,
+        Detail::Counted | Detail::Sentence | Detail::Objects => 0,
+    };
+    of.commands.iter().take(shown).try_for_each(|command| below(&paint(ACTOR, command).to_string(), out))
+}
+
+/// The first objects, as many as fit a line: `118: pod/shop/web-0, pod/shop/web-1 and 116 more`.
+fn first_objects(of: &Forecast) -> String {
+    /// What `and 1,000 more` takes.
+    const MORE_COLUMNS: usize = 15;
+    let room = SCREEN_COLUMNS - LABEL_COLUMNS - WEIGHT_COLUMNS - MORE_COLUMNS;
+    let mut text = format!("{}: ", grouped(of.count));
+    let mut shown = 0;
+    for affected in &of.affected {
+        let name = affected_name(affected);
+        let separator = if shown == 0 { "" } else { ", " };
+        let room = if shown + 1 == of.count { room + MORE_COLUMNS } else { room };
+        if shown > 0 && text.chars().count() + separator.len() + name.chars().count() > room {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&name);
+        shown += 1;
+    }
+    match of.count.saturating_sub(shown) {
+        0 => text,
+        more => format!("{text} and {} more", grouped(more)),
+    }
+}
+
+/// The lines that a forecast takes.
+fn lines(of: &Forecast) -> Lines {
+    let below = |text: &str| (LABEL_COLUMNS + WEIGHT_COLUMNS + text.chars().count()).div_ceil(SCREEN_COLUMNS);
+    Lines {
+        sentence: below(&of.says),
+        objects: if of.affected.is_empty() { 0 } else { below(&first_objects(of)) },
+        command: of.commands.first().map_or(0, |command| below(command)),
+    }
+}
+
+/// The sources, the best to restore first, where there are several.
+fn sources(of: &Rehearsal, is_wide: bool) -> Vec<Line> {
+    let [_, _, ..] = &of.sources[..] else { return Vec::new() };
+    let shown = if is_wide { usize::MAX } else { MAX_SOURCES_SHOWN };
+    let mut lines: Vec<Line> = Vec::new();
+    for (place, one) in of.sources.iter().enumerate().take(shown) {
+        lines.push(line(if place == 0 { "sources" } else { "" }, &format!("{}. {}", place + 1, visible(&source(one)))));
+    }
+    lines.extend(more(of.sources.len(), shown));
+    lines
+}
+
+/// The way in short: whose it is, how many steps it has, and the command that prints it whole.
+fn way(of: &Rehearsal, checklist: &CommandLine, is_wide: bool) -> Vec<Line> {
+    let way = &of.way;
+    if way.steps.is_empty() {
+        return Vec::new();
+    }
+    let evidence = if way.evidence.is_empty() { String::new() } else { format!(" ({})", way.evidence) };
+    let steps = if way.steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", way.steps.len()) };
+    let bump = way.bump.map(|bump| format!(", revisions raised by {}", grouped(usize::try_from(bump).unwrap_or(0)))).unwrap_or_default();
+    let mut lines = vec![line("way", &visible(&format!("{}{evidence}: {steps}{bump}", distribution_words(way.distribution))))];
+    if is_wide {
+        for (place, step) in way.steps.iter().enumerate() {
+            lines.push(line("", &format!("{}. {}", place + 1, visible(&step_words(step)))));
+            lines.extend(step.commands.iter().map(|command| line("", &format!("   {}", paint(ACTOR, command)))));
+        }
+    } else {
+        lines.push(line("", &paint(ACTOR, checklist).to_string()));
+    }
+    lines
+}
+
+fn step_words(of: &Step) -> String {
+    if of.place.is_empty() { of.says.clone() } else { format!("{}: {}", of.place, of.says) }
+}
+
+fn not_known(of: &Rehearsal, is_wide: bool) -> Vec<Line> {
+    let shown = if is_wide { usize::MAX } else { MAX_NOT_KNOWN_SHOWN };
+    let label = |place: usize| if place == 0 { "not known" } else { "" };
+    let mut lines: Vec<Line> = of
+        .not_known
+        .iter()
+        .enumerate()
+        .take(shown)
+        .map(|(place, phrase)| line(label(place), &paint(WARNING, phrase).to_string()))
+        .collect();
+    lines.extend(more(of.not_known.len(), shown));
+    lines
+}
+
+fn more(all: usize, shown: usize) -> Option<Line> {
+    let more = all.checked_sub(shown).filter(|more| *more > 0)?;
+    Some(line("", &paint(FAINT, format!("{} more (-o wide shows all)", grouped(more))).to_string()))
+}
+
+/// A line with its label.
+struct Line {
+    label: &'static str,
+    text: String,
+}
+
+fn line(label: &'static str, text: &str) -> Line {
+    Line { label, text: text.to_owned() }
+}
+
+impl Line {
+    /// The lines of a screen that it takes; the marks of styles count, so that it is rather too many.
+    fn lines(&self) -> usize {
+        (LABEL_COLUMNS + self.text.chars().count()).div_ceil(SCREEN_COLUMNS)
+    }
+
+    fn write(&self, out: &mut dyn StyledWrite) -> io::Result<()> {
+        writeln!(out, "{:<LABEL_COLUMNS$}{}", self.label, self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{affected, hostile, rehearsal};
+    use super::*;
+    use crate::style::plain;
+    use ketcd_cluster::rehearse::ForecastKind;
+
+    fn text(of: &Rehearsal, is_wide: bool) -> String {
+        let checklist = CommandLine::of("ketcd rehearse snapshot.db --over etcd-2 -o markdown");
+        plain(|out| write_text(of, &checklist, is_wide, out))
+    }
+
+    #[test]
+    fn the_first_screen_is_the_decision_with_its_reasons() {
+        let shown = text(&rehearsal(), false);
+        let (first, rest) = shown.split_once('\n').unwrap();
+        assert!(
+            first.starts_with("RESTORE of snapshot.db (r441846, 26 h old) over member etcd-2 (r512003): you lose 70,157 revisions"),
+            "{first}"
+        );
+        assert_eq!(
+            rest,
+            "\
+lost       high    3 namespaces are not in the backup
+                   3: ns/shop, ns/lab, ns/ci
+                   ketcd -f etcd-2 extract ns/shop
+           high    41 Deployments lose their last change, 12 of them by people
+                   41: deploy/shop/web, deploy/shop/web and 39 more
+                   ketcd -f etcd-2 history deploy -A --since r441846
+runs       high    118 pods would run on 14 nodes unknown to the API
+                   118: pod/shop/web-0, pod/shop/web-1 and 116 more
+                   crictl pods --name web-0 -q | xargs -r crictl stopp
+fits       high    6 volumes of the backup are gone
+                   6: pv/pv-1, pv/pv-1, pv/pv-1, pv/pv-1, pv/pv-1, pv/pv-1
+stale      low     2 locks name leaders of the past
+           low     Events of the last hour are lost
+sources    1. member etcd-2 (r512003): whole, lacks nothing
+           2. snapshot.db (r441846, 26 h old), the backup: whole, lacks 70,157 revisions
+way        kubeadm (the static pod etcd-etcd-1 has kubeadm's annotations): 3 steps, revisions raised by 1,000,000,000
+           ketcd rehearse snapshot.db --over etcd-2 -o markdown
+not known  what containers run: no kubelet was asked
+"
+        );
+        let height: usize = shown.lines().map(lines_of).sum();
+        assert!(height <= 24, "{height} lines:\n{shown}");
+    }
+
+    #[test]
+    fn wide_shows_every_object_and_every_command() {
+        let shown = text(&rehearsal(), true);
+        assert!(shown.contains("deploy/shop/web  spec.replicas 3 → 5  by alice  r500000"), "{shown}");
+        assert_eq!(shown.matches("pod/shop/web-").count(), 118, "{shown}");
+        assert!(shown.contains("2. on etcd-1: Restore the data") && shown.contains("--mark-compacted"), "{shown}");
+    }
+
+    #[test]
+    fn a_usual_answer_fits_a_screen_however_much_there_is() {
+        let mut many = rehearsal();
+        let low =
+            |kind| Forecast::new(kind, Weight::Low, "a remark of the usual length about something", vec![affected("Secret", "a", "b")]);
+        many.forecasts.extend(ForecastKind::ALL.into_iter().map(low));
+        let shown = text(&many, false);
+        assert!(
+            shown.contains(&format!("{} more forecasts that weigh little (-o wide shows all)", 2 + ForecastKind::ALL.len())),
+            "{shown}"
+        );
+        assert!(shown.lines().map(lines_of).sum::<usize>() <= 24, "{shown}");
+    }
+
+    #[test]
+    fn another_cluster_ends_the_answer() {
+        let shown = text(&Rehearsal { is_of_one_cluster: Some(false), ..rehearsal() }, false);
+        assert!(
+            shown.contains("do not: the backup is of another cluster") && !shown.contains("lost  ") && !shown.contains("way  "),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn names_drive_no_terminal() {
+        for is_wide in [false, true] {
+            let shown = text(&hostile(), is_wide);
+            assert!(!shown.contains('\x1b') && !shown.lines().any(|line| line.starts_with("# heading")), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `rehearse`: its exit codes, its errors, and which source is what, on recorded clusters.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use ketcd_testing::nobody::nobody;
+use ketcd_testing::testdata;
+use serde_json::Value;
+
+use crate::ketcd::{all, ketcd};
+
+/// A moment after the recorded cluster's last write.
+const NOW_TIME: &str = "2026-11-30T22:50:00Z";
+
+fn capture(name: &str) -> String {
+    testdata::path(&format!("captures/{name}")).to_str().unwrap().to_owned()
+}
+
+/// The recorded story, and a snapshot that was taken before its last revisions.
+fn newest_and_older() -> [String; 2] {
+    ["k136-story/compacted.db.zst", "k136-story/snapshot.db.zst"].map(capture)
+}
+
+fn run(words: &[&str]) -> Output {
+    ketcd().arg("rehearse").args(words).args(["--now", NOW_TIME]).env_remove("ETCDCTL_ENDPOINTS").output().unwrap()
+}
+
+#[track_caller]
+fn document(words: &[&str]) -> (Value, Option<i32>) {
+    let output = run(&[words, &["-o", "json"]].concat());
+    let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", all(&output)));
+    (document, output.status.code())
+}
+
+#[track_caller]
+fn first_line(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_else(|| panic!("{}", all(output))).to_owned()
+}
+
+/// The error is one line that says what is wrong and what to do.
+#[track_caller]
+fn refused(words: &[&str], wanted: &[&str]) {
+    let output = run(words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{words:?}: {}", all(&output));
+    assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{words:?}: {said}");
+}
+
+#[test]
+fn an_older_backup_is_held_against_the_newest_state() {
+    let [newest, older] = newest_and_older();
+    let (document, code) = document(&[&older, "--over", &newest]);
+    assert_eq!(document["kind"], "Rehearsal");
+    assert!(document["sameCluster"] == true && document["lostRevisions"] == 11, "{document:#}");
+    let wanted = match document["verdict"].as_str().unwrap() {
+        "good" => 0,
+        "findings" => 1,
+        other => panic!("{other}"),
+    };
+    assert_eq!(code, Some(wanted), "{document:#}");
+    let line = first_line(&run(&[&older, "--over", &newest]));
+    assert!(line.starts_with("RESTORE of ") && line.contains(" over ") && line.contains("you lose 11 revisions"), "{line}");
+}
+
+#[test]
+fn the_backup_of_another_cluster_is_refused_with_the_verdict() {
+    let (newest, other) = (capture("k120-story/snapshot.db.zst"), capture("k136-story/snapshot.db.zst"));
+    let (document, code) = document(&[&other, "--over", &newest]);
+    assert!(document["verdict"] == "bad" && document["sameCluster"] == false && code == Some(2), "{document:#}");
+    let text = run(&[&other, "--over", &newest]);
+    assert!(first_line(&text).contains("do not: the backup is of another cluster"), "{}", all(&text));
+    assert_eq!(text.status.code(), Some(2));
+}
+
+#[test]
+fn without_a_newer_state_the_backup_alone_answers() {
+    let file = capture("k136-story/snapshot.db.zst");
+    let (document, _) = document(&[&file]);
+    assert!(document["lostRevisions"].is_null() && document["sameCluster"].is_null(), "{document:#}");
+    let flag = ketcd().args(["-f", &file, "rehearse", "--now", NOW_TIME]).env_remove("ETCDCTL_ENDPOINTS").output().unwrap();
+    let (said, asked) = (String::from_utf8(flag.stdout).unwrap(), String::from_utf8(run(&[&file]).stdout).unwrap());
+    assert_eq!(said.replace(&format!("-f {file} rehearse"), &format!("rehearse {file}")), asked);
+}
+
+#[test]
+fn markdown_begins_with_the_decision() {
+    let [newest, older] = newest_and_older();
+    let page = run(&[&older, "--over", &newest, "-o", "markdown"]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.starts_with("# Restore of ") && page.contains("\n\nRESTORE of "), "{page}");
+}
+
+#[test]
+fn the_restored_cluster_is_held_against_the_forecast() {
+    let [newest, older] = newest_and_older();
+    let folder = tempfile::tempdir().unwrap();
+    let live = folder.path().join("live.db.zst");
+    fs::copy(&older, &live).unwrap();
+    let (document, code) = document(&[&older, "--over", &newest, "--done", live.to_str().unwrap()]);
+    assert_eq!(document["kind"], "Scores", "{document:#}");
+    let wrong = document["wrong"].as_u64().unwrap();
+    assert_eq!(code, Some(i32::from(wrong > 0)), "{document:#}");
+    let text = run(&[&older, "--over", &newest, "--done", live.to_str().unwrap()]);
+    assert!(first_line(&text).contains(" not observable in "), "{}", all(&text));
+}
+
+/// A file that is a database no more.
+fn broken(folder: &Path) -> PathBuf {
+    let path = folder.join("broken.db");
+    fs::write(&path, b"not a database").unwrap();
+    path
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_ranked_last_and_a_backup_is_refused() {
+    let [newest, older] = newest_and_older();
+    let folder = tempfile::tempdir().unwrap();
+    let broken = broken(folder.path());
+    let broken = broken.to_str().unwrap();
+    let (document, _) = document(&[&older, "--over", broken, "--over", &newest]);
+    let last = document["sources"].as_array().unwrap().last().unwrap();
+    assert!(last["name"] == broken && last["verdict"] == "bad", "{document:#}");
+    assert_eq!(document["lostRevisions"], 11);
+    refused(&[broken, "--over", &newest], &["broken.db", "it cannot be restored; what is wrong with it: ketcd verify "]);
+}
+
+#[test]
+fn hostile_names_drive_no_terminal() {
+    let (hostile, older) = (testdata::path("hostile/snapshot.db.zst"), capture("k136-story/snapshot.db.zst"));
+    let hostile = hostile.to_str().unwrap();
+    for words in [&[hostile][..], &[&older, "--over", hostile]] {
+        for format in ["table", "wide", "markdown", "json"] {
+            let output = run(&[words, &["-o", format]].concat());
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(!text.is_empty() && !text.chars().any(|c| c != '\n' && c.is_control()), "{words:?} {format}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_to_name_instead() {
+    let [newest, older] = newest_and_older();
+    let live = nobody("http://");
+    refused(&[], &["rehearse needs a backup", "ketcd rehearse snapshot.db"]);
+    refused(&["/nowhere.db"], &["/nowhere.db"]);
+    refused(&[&older, "--over", "/nowhere.db"], &["/nowhere.db"]);
+    refused(&[&older, "--over", &older], &["is the same as the backup", "name each state that is left once"]);
+    refused(&[&older, "--over", &newest, "--done", &newest], &["--done", "is the same as --over", "runs after the restore"]);
+    refused(&[&live], &["so it is not a backup", "--over URL"]);
+    refused(&[&older, "--over", "kubeconfig:a"], &["without its Secrets", "--show-secrets"]);
+    refused(&[&older, "--over", &newest, "--endpoints", &live], &["both name the newest state"]);
+    refused(&[&older, "-o", "yaml"], &["rehearse has no output format yaml", "markdown"]);
+    refused(&[&older, "--over", &newest, "--done", "x.db", "-o", "markdown"], &["rehearse --done has no output format markdown"]);
+    refused(&["-f", &newest, &older], &["rehearse BACKUP takes no -f", "--over"]);
+    refused(&[&older, "--rev", "5"], &["does not take '--rev'"]);
+}
+
+#[test]
+fn the_etcd_that_flags_or_the_environment_name_is_the_newest_state() {
+    let file = capture("k136-story/snapshot.db.zst");
+    let live = nobody("http://");
+    let by_flag = run(&[&file, "--endpoints", &live, "--dial-timeout", "1s"]);
+    let by_variable = ketcd().args(["rehearse", &file, "--dial-timeout", "1s"]).env("ETCDCTL_ENDPOINTS", &live).output().unwrap();
+    for output in [by_flag, by_variable] {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(live.trim_start_matches("http://")), "{}", all(&output));
+    }
+}
