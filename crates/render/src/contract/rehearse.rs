@@ -54,7 +54,7 @@ pub struct Source<'a> {
     pub backup: bool,
     /// Keys that are alive at its newest revision.
     pub keys: u64,
-    /// How many revisions of the newest state it lacks; null where that cannot be said.
+    /// How many revisions of the newest of all it lacks; null where that cannot be said.
     pub lacks_revisions: Option<i64>,
     /// The path or the endpoints, as they were given.
     pub name: &'a str,
@@ -135,7 +135,8 @@ pub struct Affected<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Way<'a> {
-    /// By how much revisions are raised, so that no watcher sees them go back; null where no newer revision was seen.
+    /// By how much the commands raise revisions, so that no watcher sees them go back; null where no newer revision was seen, or the distribution's own
+    /// restore raises none.
     pub bump_revision: Option<i64>,
     /// Whose etcd it is: `kubeadm`, `k3s`, `rke2`, `openShift`, `gardener`, `kine`, or `unknown`. There may be more in time.
     pub distribution: &'static str,

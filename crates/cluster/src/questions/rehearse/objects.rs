@@ -48,24 +48,28 @@ impl Pair {
     }
 }
 
-/// The objects below a path such as `/pods/` that differ; none without a newest state. What cannot be decoded is left out, and noted.
-pub(super) fn pairs(states: &States<'_>, path: &str) -> Vec<Pair> {
-    let Some(newest) = &states.newest else { return Vec::new() };
-    let (mut pairs, mut unreadable) = (Vec::new(), 0);
-    for differing in states.differing_below(path) {
-        let before = differing.before.as_ref().map(|entry| states.backup.object(entry));
-        let after = differing.after.as_ref().map(|entry| newest.object(entry));
-        if matches!(before, Some(None)) || matches!(after, Some(None)) {
-            unreadable += 1;
-            continue;
+/// The objects below a path such as `/pods/` that differ, each decoded when it is asked for; none without a newest state. What cannot be decoded is left
+/// out, and noted.
+pub(super) fn pairs<'s>(states: &'s States<'_>, path: &'s str) -> impl Iterator<Item = Pair> + 's {
+    let of_newest = states.newest.iter().flat_map(move |newest| states.differing_below(path).map(move |differing| (newest, differing)));
+    let (mut all, mut unreadable) = (of_newest.fuse(), 0);
+    std::iter::from_fn(move || {
+        for (newest, differing) in all.by_ref() {
+            let before = differing.before.as_ref().map(|entry| states.backup.object(entry));
+            let after = differing.after.as_ref().map(|entry| newest.object(entry));
+            if matches!(before, Some(None)) || matches!(after, Some(None)) {
+                unreadable += 1;
+                continue;
+            }
+            let revision = differing.after.as_ref().map(|entry| entry.mod_revision);
+            return Some(Pair { before: before.flatten(), after: after.flatten(), revision });
         }
-        let revision = differing.after.as_ref().map(|entry| entry.mod_revision);
-        pairs.push(Pair { before: before.flatten(), after: after.flatten(), revision });
-    }
-    if unreadable > 0 {
-        states.note(format!("what becomes of {} below {path}, which cannot be decoded", counted(unreadable, "value", "values")));
-    }
-    pairs
+        if unreadable > 0 {
+            states.note(format!("what becomes of {} below {path}, which cannot be decoded", counted(unreadable, "value", "values")));
+            unreadable = 0;
+        }
+        None
+    })
 }
 
 /// The keys below a path such as `/minions/`, without it.

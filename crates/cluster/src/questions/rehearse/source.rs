@@ -36,7 +36,7 @@ pub struct RehearsedSource {
     pub is_backup: bool,
     /// Whether it is the newest state.
     pub is_newest: bool,
-    /// How many revisions of the newest state it lacks; `None` where that cannot be said.
+    /// How many revisions of the newest of all it lacks; `None` where that cannot be said.
     pub lacks: Option<i64>,
 }
 
@@ -51,18 +51,20 @@ struct Candidate {
 pub(super) async fn ranked(backup: &Cluster, over: &[&Cluster], asked: &RehearseAsked) -> Result<Vec<RehearsedSource>> {
     let newest = newest(over).await?;
     let uid = uid_of_cluster(&State::of(backup).await?).await?;
-    let newest_revision = match newest {
-        Some(newest) => Some((newest.revision().await?, uid_of_cluster(&State::of(newest).await?).await?)),
-        None => None,
+    let all: Vec<&Cluster> = [backup].into_iter().chain(over.iter().copied()).collect();
+    // The backup may be newer than all that is left.
+    let newest_revision = match self::newest(&all).await? {
+        Some(newest) if !over.is_empty() => Some((newest.revision().await?, uid_of_cluster(&State::of(newest).await?).await?)),
+        _ => None,
     };
     let mut candidates = Vec::new();
-    for (place, cluster) in [backup].iter().chain(over).enumerate() {
+    for (place, cluster) in all.into_iter().enumerate() {
         let found = cluster.verify_file(asked.now).await?;
         let own = uid_of_cluster(&State::of(cluster).await?).await?;
         let lacks = newest_revision.as_ref().filter(|(_, of)| is_same(of.as_deref(), own.as_deref()) != Some(false));
         let source = RehearsedSource {
             is_backup: place == 0,
-            is_newest: place > 0 && newest.is_some_and(|newest| std::ptr::eq(newest, *cluster)),
+            is_newest: place > 0 && newest.is_some_and(|newest| std::ptr::eq(newest, cluster)),
             lacks: lacks.map(|(newest, _)| (newest.0 - found.revision().0).max(0)),
             ..rehearsed(&found)
         };

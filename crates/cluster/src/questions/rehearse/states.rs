@@ -11,6 +11,7 @@ use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, Want};
 
 use super::asked::RehearseAsked;
 use crate::cluster::Cluster;
+use crate::cores;
 use crate::error::Result;
 
 /// A cluster at a revision.
@@ -69,6 +70,27 @@ impl<'c> State<'c> {
     /// Every object below a path, decoded; what cannot be decoded is left out.
     pub(super) async fn objects(&self, path: &str) -> Result<Vec<Object>> {
         Ok(self.entries(path).await?.iter().filter_map(|entry| self.object(entry)).collect())
+    }
+
+    /// What is made of every object below a path, decoded without its managers on all cores and let go at once; what cannot be decoded is left out.
+    pub(super) async fn made<R: Send + 'static>(
+        &self,
+        path: &str,
+        make: impl Fn(Object) -> Option<R> + Send + Sync + 'static,
+    ) -> Result<Vec<R>> {
+        let keys = KeyRange::prefix(format!("{}{path}", self.prefix));
+        let entries = self.cluster.source.range(keys, At::Revision(self.revision), Want::Values).await?.entries;
+        let decoder = self.cluster.decoder.clone().without_managed_fields();
+        let of_entry = move |entry: KeyValue| match decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+            Body::Object(object) => make(object),
+            Body::Opaque(_) => None,
+        };
+        let mut read = cores::in_order_ahead(entries, |entry: &KeyValue| entry.value.len(), of_entry).boxed();
+        let mut all = Vec::new();
+        while let Some(one) = read.next().await.transpose()? {
+            all.extend(one);
+        }
+        Ok(all)
     }
 
     /// The object of an entry; `None` where it cannot be decoded.

@@ -29,7 +29,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
         return Ok(Vec::new());
     };
     let mut volumes = Volumes::default();
-    pairs(states, "/persistentvolumes/").iter().for_each(|pair| volumes.see(pair));
+    pairs(states, "/persistentvolumes/").for_each(|pair| volumes.see(&pair));
     let hanging = hanging(states, &volumes.lost).await?;
     let elsewhere = attached_elsewhere(states, newest, &volumes.lost).await?;
     let mut forecasts = volumes.finish();
@@ -152,7 +152,7 @@ async fn hanging(states: &States<'_>, lost: &BTreeSet<String>) -> Result<Option<
 /// The claims that were bound since.
 fn open_again(states: &States<'_>) -> Option<Forecast> {
     let mut open = Vec::new();
-    for pair in pairs(states, "/persistentvolumeclaims/").iter().filter(|pair| pair.is_same()) {
+    for pair in pairs(states, "/persistentvolumeclaims/").filter(Pair::is_same) {
         let [then, now] = [&pair.before, &pair.after].map(|claim| claim.as_ref().map_or("", |claim| text(claim, "/spec/volumeName")));
         if then.is_empty() && !now.is_empty() {
             open.push(pair.affected(format!("is bound to {now} now, and was not in the backup")));

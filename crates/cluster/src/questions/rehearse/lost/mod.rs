@@ -110,7 +110,7 @@ fn forecast(pile: Pile, commands: &Commands) -> Forecast {
             (Weight::Medium, format!("what was deleted since the backup comes back: {counted}"), format!("{counted} {comes} back"))
         }
         (ForecastKind::LostObjects, true) => {
-            (Weight::Low, format!("controllers make again what they made since: {counted}"), String::new())
+            (Weight::Low, format!("controllers made since, and make again what the backup asks for: {counted}"), String::new())
         }
         (ForecastKind::LostChanges, true) => {
             (Weight::Low, format!("controllers write again what they changed since: {counted}"), String::new())

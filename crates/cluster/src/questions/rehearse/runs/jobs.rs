@@ -15,19 +15,19 @@ use super::super::states::States;
 use crate::error::Result;
 use crate::verify::Weight;
 
-/// Returns which Jobs run again, given the pods that differ.
+/// Returns which Jobs run again.
 ///
 /// # Errors
 /// A source cannot be read.
-pub(super) async fn forecasts(states: &States<'_>, pods: &[Pair]) -> Result<Vec<Forecast>> {
+pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
     let nodes = names(newest, "/minions/").await?;
-    let mut reported: HashMap<&str, i64> = HashMap::new();
-    for pair in pods.iter().filter(|pair| pair.is_same()) {
+    let mut reported: HashMap<String, i64> = HashMap::new();
+    for pair in pairs(states, "/pods/").filter(Pair::is_same) {
         let (Some(before), Some(after)) = (&pair.before, &pair.after) else { continue };
         let has_succeeded = text(after, "/status/phase") == "Succeeded" && text(before, "/status/phase") != "Succeeded";
         if let Some(owner) = controller(before).filter(|_| has_succeeded && nodes.contains(text(after, "/spec/nodeName"))) {
-            *reported.entry(text(owner, "/uid")).or_default() += 1;
+            *reported.entry(text(owner, "/uid").to_owned()).or_default() += 1;
         }
     }
     let mut jobs = Vec::new();
@@ -121,7 +121,7 @@ mod tests {
 
     async fn found(made_up: &MadeUp) -> Vec<Forecast> {
         let states = made_up.states().await;
-        forecasts(&states, &pairs(&states, "/pods/")).await.unwrap()
+        forecasts(&states).await.unwrap()
     }
 
     #[tokio::test]

@@ -6,7 +6,6 @@ mod pods;
 mod stateful_sets;
 
 use super::forecast::Forecast;
-use super::objects::pairs;
 use super::states::States;
 use crate::error::Result;
 
@@ -15,9 +14,8 @@ use crate::error::Result;
 /// # Errors
 /// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
-    let differing = pairs(states, "/pods/");
-    let mut forecasts = pods::forecasts(states, &differing).await?;
-    forecasts.extend(jobs::forecasts(states, &differing).await?);
+    let mut forecasts = pods::forecasts(states).await?;
+    forecasts.extend(jobs::forecasts(states).await?);
     forecasts.extend(cron_jobs::forecasts(states).await?);
     forecasts.extend(stateful_sets::forecasts(states).await?);
     Ok(forecasts)

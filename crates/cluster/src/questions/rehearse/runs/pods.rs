@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use ketcd_kube::is_dns_subdomain;
+use ketcd_kube::{Object, is_dns_subdomain};
 use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
-use super::super::objects::{Pair, backup_has_controller, controller, counted, is_deleted, names, text, uid};
+use super::super::objects::{Pair, backup_has_controller, controller, counted, is_deleted, names, pairs, text, uid};
 use super::super::states::States;
 use crate::error::Result;
 use crate::verify::Weight;
@@ -32,14 +32,14 @@ const MAX_COMMANDS: usize = 20;
 /// By which annotation the API's copy of a static pod is known (`pkg/kubelet/types/types.go`).
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// Returns what becomes of pods, given those that differ.
+/// Returns what becomes of pods.
 ///
 /// # Errors
 /// A source cannot be read.
-pub(super) async fn forecasts(states: &States<'_>, differing: &[Pair]) -> Result<Vec<Forecast>> {
+pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
     let mut pods = Pods { nodes: names(newest, "/minions/").await?, ..Pods::default() };
-    differing.iter().for_each(|pair| pods.see(states, pair));
+    pairs(states, "/pods/").for_each(|pair| pods.see(states, &pair));
     Ok(pods.finish())
 }
 
@@ -162,7 +162,8 @@ fn others(mut pods: Vec<Affected>, is_elsewhere: bool) -> Option<Forecast> {
     let count = counted(pods.len(), "pod runs", "pods run");
     let twice = if is_elsewhere { ", so that two of one name may run at once on different nodes" } else { "" };
     let says = format!(
-        "{count} with another uid than the backup has: each kubelet would stop what runs and start what the backup has once it lists its pods anew{twice}"
+        "{count} with another uid than the backup has: each kubelet would stop what runs once it lists its pods anew, and start what the backup has for \
+         it, if its volumes are there{twice}"
     );
     let commands: Vec<String> = pods.iter().filter_map(stop).take(MAX_COMMANDS).collect();
     let weight = if is_elsewhere { Weight::High } else { Weight::Medium };
@@ -177,8 +178,8 @@ fn again(pods: Vec<Affected>) -> Option<Forecast> {
     }
     let (count, nodes) = (counted(pods.len(), "pod", "pods"), counted(nodes_of(&pods), "node", "nodes"));
     let says = format!(
-        "{count} of the backup that no longer run would be started again on {nodes}, from the images and the configuration of that time, until their \
-         controllers replace them"
+        "{count} of the backup that no longer run would be started again on {nodes}, from the images and the configuration of that time, as far as \
+         their volumes are there, until their controllers replace them"
     );
     let headline = format!("{count} of the past would start again");
     Some(Forecast::new(ForecastKind::PodsReturn, Weight::Medium, says, pods).with_headline(headline))
@@ -205,16 +206,13 @@ fn orphaned(mut pods: Vec<Affected>) -> Option<Forecast> {
 /// What the backup alone tells: which pods are to run, and not which do.
 async fn alone(states: &States<'_>) -> Result<Vec<Forecast>> {
     states.note("which pods run now that the backup does not have: no newer state; on each node, crictl pods lists them");
-    let pods = states.backup.objects("/pods/").await?;
     let nodes = names(&states.backup, "/minions/").await?;
-    let placed = pods.iter().filter(|pod| is_placed(pod) && !is_deleted(pod));
-    let affected: Vec<Affected> = placed
-        .map(|pod| {
-            let says =
-                if nodes.contains(node(pod)) { "is started where it does not run" } else { "is on a node that the backup does not have" };
-            on(pod, super::super::objects::affected(pod, says))
-        })
-        .collect();
+    let of_pod = move |pod: Object| {
+        let is_there = nodes.contains(node(&pod));
+        let says = if is_there { "is started where it does not run" } else { "is on a node that the backup does not have" };
+        (is_placed(&pod) && !is_deleted(&pod)).then(|| on(&pod, super::super::objects::affected(&pod, says)))
+    };
+    let affected = states.backup.made("/pods/", of_pod).await?;
     if affected.is_empty() {
         return Ok(Vec::new());
     }
@@ -231,12 +229,11 @@ mod tests {
     use serde_json::json;
 
     use super::super::super::made_up::{MadeUp, names, node, object, pod, with};
-    use super::super::super::objects::pairs;
     use super::*;
 
     async fn found(made_up: &MadeUp) -> Vec<Forecast> {
         let states = made_up.states().await;
-        forecasts(&states, &pairs(&states, "/pods/")).await.unwrap()
+        forecasts(&states).await.unwrap()
     }
 
     fn owned(pod: Value, uid: &str) -> Value {
@@ -318,7 +315,7 @@ mod tests {
         let found = found(&made_up).await;
         assert_eq!((names(&found, ForecastKind::PodsReturn), found[0].weight), (vec!["web-a".to_owned()], Weight::Low));
         let states = made_up.states().await;
-        forecasts(&states, &[]).await.unwrap();
+        forecasts(&states).await.unwrap();
         assert!(states.not_known()[0].starts_with("which pods run now"));
     }
 }

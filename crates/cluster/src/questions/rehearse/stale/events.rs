@@ -20,7 +20,8 @@ pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
         match &differing.after {
             Some(entry) if lost.len() < Forecast::MAX_AFFECTED => {
                 let subject = newest.cluster.subject_of(&entry.key).await?;
-                lost.push(Affected { subject, says: "is lost".to_owned(), revision: Some(entry.mod_revision), ..Affected::default() });
+                let says = if differing.before.is_some() { "goes back to what it was" } else { "is lost" };
+                lost.push(Affected { subject, says: says.to_owned(), revision: Some(entry.mod_revision), ..Affected::default() });
             }
             Some(_) => lost.push(Affected::default()),
             None => back += 1,
@@ -30,7 +31,7 @@ pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
         return Ok(None);
     }
     let says = format!(
-        "{} since the backup would be lost, and {back} of then be back until their leases have run out: save what the post-mortem needs before",
+        "{} since the backup would be lost or go back, and {back} of then be back until their leases have run out: save what the post-mortem needs before",
         counted(lost.len(), "Event", "Events")
     );
     Ok(Some(Forecast::new(ForecastKind::Events, Weight::Low, says, lost)))
@@ -46,7 +47,7 @@ mod tests {
         let event = |name: &str| object("Event", "shop", name, name);
         let made_up = MadeUp::two(&[event("old"), event("same")], &[event("new"), event("same")]).await;
         let found = forecast(&made_up.states().await).await.unwrap().unwrap();
-        assert!(found.says.starts_with("1 Event since the backup would be lost, and 1 of then be back"), "{}", found.says);
+        assert!(found.says.starts_with("1 Event since the backup would be lost or go back, and 1 of then be back"), "{}", found.says);
         assert_eq!(names(&[found], ForecastKind::Events), ["new"]);
     }
 }

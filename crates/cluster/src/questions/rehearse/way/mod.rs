@@ -35,6 +35,9 @@ pub(super) async fn way(states: &States<'_>) -> Result<Way> {
         Distribution::Gardener => hosts::gardener(&facts),
         Distribution::Kine => hosts::kine(&facts),
     };
+    // Not every distribution's own restore raises revisions.
+    let is_raised = steps.iter().flat_map(|step| &step.commands).any(|command| command.contains("--bump-revision"));
     steps.extend(facts.bring_back.clone());
-    Ok(Way { distribution: facts.distribution, evidence: facts.evidence, bump: facts.bump.map(|bump| bump.by), steps })
+    let bump = facts.bump.filter(|_| is_raised).map(|bump| bump.by);
+    Ok(Way { distribution: facts.distribution, evidence: facts.evidence, bump, steps })
 }

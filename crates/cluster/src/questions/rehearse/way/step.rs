@@ -9,7 +9,8 @@ pub struct Way {
     pub distribution: Distribution,
     /// What shows that; empty where nothing does.
     pub evidence: String,
-    /// By how much revisions must be raised, so that no watcher sees them go back; `None` where no newer revision was seen.
+    /// By how much the commands raise revisions, so that no watcher sees them go back; `None` where no newer revision was seen, or the distribution's own
+    /// restore raises none.
     pub bump: Option<i64>,
     /// The steps.
     pub steps: Vec<Step>,
