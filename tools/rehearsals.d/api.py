@@ -41,7 +41,7 @@ class Api:
             text = answer.read().decode()
         except (OSError, http.client.HTTPException):
             connection.close()
-            # A connection that the server closed meanwhile is no answer.
+            # The server closes connections that are idle for long.
             if not is_new and again:
                 return self(method, path, body, kind, again=False)
             raise

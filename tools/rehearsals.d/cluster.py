@@ -215,7 +215,7 @@ class Recorder:
             pass
 
     def last(self):
-        """When something was written last that is no sign of life."""
+        """When something was written last, signs of life left out."""
         quiet = ("/registry/leases/", "/registry/masterleases/", "/registry/peerserverleases/", "/registry/events/", "/registry/minions/")
         times = [event["time"] for event in self.events if not event["key"].startswith(quiet)]
         return times[-1] if times else 0

@@ -30,7 +30,7 @@ class Table:
                 self.wrong.append(score)
                 print(f"  WRONG: {score['forecast']} {named(score['affected'])}: {score['says']}: {score['evidence']}", flush=True)
         for score in done["scores"]:
-            if score["outcome"] == "wrong":
+            if score["outcome"] == "wrong" and score["forecast"] not in done["excused"]:
                 self.wrong.append(score)
                 print(f"  WRONG by --done: {score['forecast']} {named(score['affected'])}: {score['evidence']}", flush=True)
 

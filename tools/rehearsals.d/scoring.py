@@ -96,7 +96,8 @@ def lost_objects(affected, facts, forecast):
     gone_with = re.match(r"is lost with its (\S+) (\S+)", says)
     if gone_with:
         space = "" if gone_with[1] == "Namespace" else affected["namespace"]
-        owner = [place for place in facts.after if (place[0], place[2]) == gone_with.groups() and space in ("", place[1])]
+        owner = [place for place, of in facts.after.items() if (place[0], place[2]) == gone_with.groups() and space in ("", place[1])
+                 and uid(of) == uid(facts.newest.get(place))]
         return choose(item is None and not owner, f"it is {'there' if item else 'not there'}, nor is {owner}" if not owner else f"{owner} is there")
     if says == "is made again if a definition of the backup serves it":
         version, _, group = affected["name"].partition(".")
@@ -136,7 +137,7 @@ def lost_changes(affected, facts, forecast):
     if after is None or uid(after) != uid(before):
         return WRONG, "it is not there as it was"
     if not named:
-        return HIDDEN, "no field is named"
+        return choose(written(after) == written(before) != written(newest), "it is what it was, unlike before the restore")
     values = [(path, value_at(before, path), value_at(newest, path), value_at(after, path)) for path in named[1].split(", ")]
     if any(... in of[1:] for of in values):
         return HIDDEN, f"{named[1]} cannot be followed"
@@ -148,6 +149,11 @@ def lost_changes(affected, facts, forecast):
     if any(now == newest and then != newest for _, then, newest, now in values):
         return WRONG, at_least
     return HIDDEN, f"written since: {at_least}"
+
+
+def written(item):
+    """What somebody wrote of an object: all but its revision."""
+    return {**item, "metadata": {name: value for name, value in item["metadata"].items() if name != "resourceVersion"}}
 
 
 def returns(affected, facts, forecast):
@@ -223,7 +229,8 @@ def pods_orphaned(affected, facts, forecast):
     if uid(item) != affected["uid"]:
         return WRONG, "it is not there any more"
     is_terminating = "deletionTimestamp" in item["metadata"]
-    return choose(is_terminating and item["spec"]["nodeName"] == affected["node"], f"it is {'Terminating' if is_terminating else 'there'} on {item['spec']['nodeName']}")
+    node = item["spec"]["nodeName"]
+    return choose(is_terminating and node == affected["node"], f"it is {'Terminating' if is_terminating else 'there'} on {node}")
 
 
 def jobs_again(affected, facts, forecast):
@@ -410,7 +417,10 @@ def watchers(affected, facts, forecast):
 
 def events(affected, facts, forecast):
     if affected is None:
-        return HIDDEN, "none is named"
+        names = lambda objects: {(place[1], place[2]) for place in objects if place[0] == "Event"}
+        back = names(facts.backup) - names(facts.newest)
+        is_back = all(any(key.endswith(f"/{space}/{name}") for key in facts.keys_then) for space, name in back)
+        return choose(is_back and f"and {len(back)} of then be back" in forecast["says"], f"{len(back)} came back")
     is_there = any(key.startswith("/registry/events/") and key.endswith(f"/{affected['name']}") for key in facts.keys_then)
     return choose(is_there == affected["says"].startswith("goes back"), f"its key is {'' if is_there else 'not '}there")
 

@@ -17,6 +17,7 @@ mod objects;
 mod openshift;
 mod other_requests;
 mod questions;
+mod rehearsals;
 mod rehearse_losses;
 mod related;
 mod rules;

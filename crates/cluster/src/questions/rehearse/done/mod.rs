@@ -91,7 +91,10 @@ mod tests {
         let none = json!({});
         let served = json!({"subsets": [{"addresses": [{"ip": "10.0.0.3"}]}]});
         let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
+        let again = json!({"owner": "back", "metadata": {"name": "back-x", "namespace": "a", "uid": "u7", "creationTimestamp": "2026-11-20T09:00:00Z"},
+            "status": {"containerStatuses": [{"state": {"terminated": {"startedAt": "2026-11-20T11:00:00Z"}}}]}});
         let written = Written::of(&[
+            ("/registry/pods/a/back-x", &object("Pod", "a", "back-x", "u7", &again)),
             ("/registry/pods/a/web-0", &object("Pod", "a", "web-0", "u1", &json!({"spec": {"nodeName": "n1"}}))),
             ("/registry/pods/a/once-x", &object("Pod", "a", "once-x", "u2", &json!({"owner": "once"}))),
             ("/registry/configmaps/a/c", &object("ConfigMap", "a", "c", "u3", &none)),
@@ -154,12 +157,13 @@ mod tests {
     #[test]
     fn a_job_that_ran_again_has_a_newer_pod() {
         check(ForecastKind::JobsAgain, affected("Job", "a", "once", "j"), Outcome::Right, "pod/a/once-x");
+        check(ForecastKind::JobsAgain, affected("Job", "a", "back", "k"), Outcome::Right, "pod/a/back-x");
         check(ForecastKind::JobsAgain, affected("Job", "a", "other", "k"), Outcome::Wrong, "not there");
     }
 
     #[test]
     fn watchers_see_the_revision_and_others_say_why_not() {
-        // The live cluster is at revision 8.
+        // The live cluster is at revision 9.
         assert_eq!(scores(vec![(ForecastKind::Watchers, Vec::new())])[0].0, Outcome::Right);
         assert_eq!(score::watchers(Revision(4), Revision(5)).0, Outcome::Wrong);
         for kind in ForecastKind::ALL {

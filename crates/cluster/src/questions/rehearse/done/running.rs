@@ -27,7 +27,7 @@ pub(super) struct Running {
     /// The addresses of API servers in the `kubernetes` Service; read only where a forecast is about API servers.
     pub api_servers: BTreeSet<String>,
     objects: BTreeMap<Name, Present>,
-    /// By namespace and name of a Job, a pod of it that was created after the newest state.
+    /// By namespace and name of a Job, a pod of it that was created or started after the newest state.
     new_pods: BTreeMap<(String, String), NewPod>,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Present {
 pub(super) struct NewPod {
     /// Its name.
     pub name: String,
-    /// When it was created.
-    pub created: Timestamp,
+    /// When it was created, or when a container of it started last, if that was later.
+    pub since: Timestamp,
 }
 
 impl Running {
@@ -98,18 +98,18 @@ impl Running {
         self.objects.get(&name_of(affected))
     }
 
-    /// A pod of a Job that was created after the newest state.
+    /// A pod of a Job that was created or started after the newest state.
     pub(super) fn new_pod(&self, job: &Affected) -> Option<&NewPod> {
         self.new_pods.get(&(job.subject.namespace.clone(), job.subject.name.clone()))
     }
 
     /// Notes a pod of a Job that is newer than the forecast.
     fn note_pod(&mut self, (_, namespace, name): &Name, pod: &Object) {
-        let created = time(&pod["metadata"]["creationTimestamp"]);
-        let Some(created) = created.filter(|created| self.forecast_time.is_some_and(|forecast| *created > forecast)) else { return };
+        let since = time(&pod["metadata"]["creationTimestamp"]).max(started(pod));
+        let Some(since) = since.filter(|since| self.forecast_time.is_some_and(|forecast| *since > forecast)) else { return };
         for owner in pod["metadata"]["ownerReferences"].as_array().into_iter().flatten() {
             if let ("Job", Some(job)) = (owner["kind"].as_str().unwrap_or_default(), owner["name"].as_str()) {
-                let new = NewPod { name: name.clone(), created };
+                let new = NewPod { name: name.clone(), since };
                 self.new_pods.entry((namespace.clone(), job.to_owned())).or_insert(new);
             }
         }
@@ -142,6 +142,13 @@ fn addresses(object: &Object) -> Vec<String> {
     let of_subsets = subsets.filter_map(|address| address["ip"].as_str().map(str::to_owned));
     let slices = items(&object["endpoints"]).into_iter().flat_map(|endpoint| items(&endpoint["addresses"]));
     of_subsets.chain(slices.filter_map(|address| address.as_str().map(str::to_owned))).collect()
+}
+
+/// When a container of a pod started last: a pod of the backup that was deleted since is started again, under its uid of then.
+fn started(pod: &Object) -> Option<Timestamp> {
+    let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    let states = statuses.flat_map(|status| [&status["state"]["running"], &status["state"]["terminated"]]);
+    states.filter_map(|state| time(&state["startedAt"])).max()
 }
 
 fn time(value: &serde_json::Value) -> Option<Timestamp> {

@@ -111,7 +111,7 @@ fn node_gone(present: Option<&Present>) -> Score {
 
 fn job(affected: &Affected, present: Option<&Present>, running: &Running) -> Score {
     if let Some(pod) = running.new_pod(affected) {
-        return (Outcome::Right, format!("pod/{}/{} was created at {}", affected.subject.namespace, pod.name, pod.created));
+        return (Outcome::Right, format!("pod/{}/{} was created or started at {}", affected.subject.namespace, pod.name, pod.since));
     }
     let Some(forecast) = running.forecast_time else {
         return (Outcome::NotObservable, "nothing dates the newest state, so that no pod can be called newer".to_owned());
@@ -121,7 +121,7 @@ fn job(affected: &Affected, present: Option<&Present>, running: &Running) -> Sco
         Some(Present { started: Some(started), .. }) if *started > forecast => {
             (Outcome::Right, format!("it started at {started}, and its pods are gone"))
         }
-        Some(_) => (Outcome::Wrong, "it has no pod that was created since".to_owned()),
+        Some(_) => (Outcome::Wrong, "it has no pod that was created or started since".to_owned()),
     }
 }
 

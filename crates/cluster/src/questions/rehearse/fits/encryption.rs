@@ -1,7 +1,8 @@
 //! Which keys the values of the backup need, and whether those at hand open them.
 //!
 //! A value says by which provider and under which key it is sealed (k8s.io/apiserver v0.36.3, `pkg/storage/value/transformer.go`); an API server that
-//! does not have the key cannot read the object, and a list that holds one such object fails.
+//! does not have the key cannot read the object, and a list that holds one such object fails; one that caches the resource, as it does Secrets, does not
+//! become ready (v0.36.3, `pkg/storage/cacher/cacher.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,10 @@ fn of_needed(needed: &BTreeMap<KeyName, Sealed>, now: Option<&BTreeMap<KeyName, 
     if affected.is_empty() {
         return None;
     }
-    let says = format!("{} needed to read what is sealed", counted(affected.len(), "encryption key is", "encryption keys are"));
+    let says = format!(
+        "{} needed to read what is sealed: an API server that lacks one does not become ready",
+        counted(affected.len(), "encryption key is", "encryption keys are")
+    );
     let forecast = Forecast::new(ForecastKind::EncryptionKeys, weight, says, affected);
     let headline = match &missing[..] {
         [] => String::new(),
