@@ -79,7 +79,7 @@ fn explained(release: Release, history: Vec<(String, Value)>) -> Explanation {
 
 /// What was seen: the device, when it was written and whether the rules say the same.
 fn seen(explanation: &Explanation) -> Vec<(&str, i64, Option<bool>)> {
-    let each = explanation.recorded_devices.iter().map(|RecordedDevices { devices, revision, agrees }| {
+    let each = explanation.recorded_devices.iter().map(|RecordedDevices { devices, revision, agrees, .. }| {
         let [(_, _, _, device)] = devices.allocation.devices.as_slice() else { panic!("{devices:?}") };
         assert_eq!(devices.claim, "a/c");
         (device.as_str(), *revision, *agrees)
