@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+mod addresses;
+mod choice;
+mod fields;
+mod images;
+mod keyed;
+mod leaks;
+mod managed_fields;
+mod mask;
+mod names;
+mod ordered;
+mod own_words;
+mod redactor;
+mod report;
+mod secrets;
+mod shapes;
+mod tally;
+mod values;
+mod vocabulary;
+mod walk;
+mod words;
+
+pub use choice::{Choice, Class, Error};
+pub use leaks::{Encoding, Leak};
+pub use redactor::Redactor;
+pub use report::{ClassReport, PathCount, Report};
