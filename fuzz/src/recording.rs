@@ -70,7 +70,7 @@ pub fn manifest(data: &[u8]) {
     if let Ok(source) = load::open(&[recording.to_str().unwrap().to_owned()], &|_| None) {
         read(&*source);
     }
-    let scope = RecordingScope { cluster_id: None, prefixes: Vec::new(), left_out: Vec::new(), api_server: None };
+    let scope = RecordingScope { cluster_id: None, prefixes: Vec::new(), left_out: Vec::new(), api_server: None, bundle: None };
     drop(Recorder::open(&recording, &scope, RecorderOptions::default()));
     for victim in victims {
         assert_eq!(fs::read(outer.path().join(victim)).unwrap(), b"mine", "{victim} was touched");

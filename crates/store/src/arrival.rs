@@ -27,6 +27,11 @@ impl Arrival {
 pub trait Arrivals: Sync {
     /// Returns when the revisions from one to another arrived, ascending, each once at most: those of which it was not noted are left out.
     fn arrivals(&self, from: Revision, to: Revision) -> Vec<Arrival>;
+
+    /// Returns whether nothing was received at these times: they bound when revisions were written, as a bundle's source dated them.
+    fn are_dates(&self) -> bool {
+        false
+    }
 }
 
 /// Returns arrivals that may overlap so that each revision has one, the first; ascending.

@@ -188,6 +188,11 @@ impl dyn Source + '_ {
         self.facts().arrivals.map(|arrivals| arrivals.arrivals(from, to)).unwrap_or_default()
     }
 
+    /// Returns whether the arrivals are times that a bundle's source dated revisions by: [`Arrivals::are_dates`].
+    pub fn arrivals_are_dates(&self) -> bool {
+        self.facts().arrivals.is_some_and(Arrivals::are_dates)
+    }
+
     /// Whether `read_before` gives versions again, so that none has to be kept.
     pub fn reads_before(&self) -> bool {
         self.facts().before.is_some()

@@ -310,6 +310,10 @@ impl Arrivals for Fused {
     fn arrivals(&self, from: Revision, to: Revision) -> Vec<Arrival> {
         each_once(self.recordings().flat_map(|source| source.arrivals(from, to)).collect())
     }
+
+    fn are_dates(&self) -> bool {
+        self.recordings().all(|source| source.arrivals_are_dates())
+    }
 }
 
 impl LateDamage for Fused {

@@ -123,6 +123,10 @@ fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, ContainerEntry)>, boo
         let entries = container::audit_logs_in_folder(Path::new(outer), within, &reading(limits));
         return Ok(named(outer, "/", entries.map_err(|problem| Error::Format { path: path.to_owned(), problem })?));
     }
+    #[cfg(feature = "recording")]
+    if crate::recording::is_packed(Path::new(outer)) {
+        return Ok((Vec::new(), true));
+    }
     in_file(outer, within, ContainerEntry { name: outer.to_owned(), body: Body::File(outer.into()) }, limits)
 }
 

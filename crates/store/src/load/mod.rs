@@ -85,7 +85,7 @@ pub use spool::RECOGNISED_WITHIN;
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
 /// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them), a file of the log, a raft
-/// snapshot, a recording as [`crate::recording`] writes it, a kine database with its log, kine's table as CSV or lines of JSON, a directory of k3s, a
+/// snapshot, a recording or a bundle as [`crate::recording`] writes it, a kine database with its log, kine's table as CSV or lines of JSON, a directory of k3s, a
 /// folder of dqlite or a snapshot of it, or API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain or compressed (gzip, zstd, xz, bzip2, LZ4, zlib);
 /// `-` is standard input. A folder or an archive (tar, zip) of such files is what lies in it: one of them, several databases as one history, or all
 /// objects; `ARCHIVE::NAME` is one entry, or what lies below it.

@@ -164,7 +164,11 @@ pub(super) fn is_known_folder(path: &Path) -> bool {
 /// Whether a path is that of a recording.
 #[cfg(feature = "recording")]
 fn is_recording(path: &str) -> bool {
-    image::is_directory(path) && !data_dir::is_there(Path::new(path)) && recording::is_recording(Path::new(path))
+    let path = Path::new(path);
+    match path.is_dir() {
+        true => !data_dir::is_there(path) && recording::is_recording(path),
+        false => recording::is_packed(path),
+    }
 }
 
 /// Loads what is at a path.

@@ -12,10 +12,11 @@ use sha2::{Digest, Sha256};
 
 use super::disk;
 use super::facts::{FORMAT_VERSION, FileFacts, FileKind, RecordingScope, unknown_format};
-use super::file::RecordingFile;
+use super::file::{RecordingFile, unreadable};
+use super::files::RecordingFiles;
+use super::packed::MANIFEST_NAME;
 use super::segment::hex;
 
-const MANIFEST_NAME: &str = "manifest.json";
 /// The manifest while it is written.
 const NEW_MANIFEST: &str = "manifest.json.tmp";
 /// The most bytes of a manifest: those of a million files.
@@ -104,13 +105,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
 /// Whether a directory is a recording, or what is left of one.
 pub(crate) fn is_recording(directory: &Path) -> bool {
     let is_file = |name: &String| parse(name).is_some_and(|(_, _, stage)| stage != Stage::Temporary);
-    disk::is_plain(&directory.join(MANIFEST_NAME)) || names(directory).is_ok_and(|names| names.iter().any(is_file))
-}
-
-/// The names in a directory. A recorder makes no name that is not text, so such names are left out.
-pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
-    let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
-    Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    disk::is_plain(&directory.join(MANIFEST_NAME)) || disk::names(directory).is_ok_and(|names| names.iter().any(is_file))
 }
 
 /// The files of a recording.
@@ -131,15 +126,21 @@ pub(super) struct Directory {
 impl Directory {
     /// Looks at a directory.
     pub(super) fn read(path: &Path) -> Result<Self, Unreadable> {
+        Self::of(path, &RecordingFiles::Directory(path.to_owned()))
+    }
+
+    /// Looks at the files at a path, wherever they lie.
+    pub(super) fn of(path: &Path, files: &RecordingFiles) -> Result<Self, Unreadable> {
         // The manifest is read before the directory: what is completed between is found in the directory.
-        let (manifest, problems) = read_manifest(path)?;
-        let names = names(path).map_err(|cause| Unreadable::Io(path.to_owned(), cause))?;
+        let (manifest, mut problems) = read_manifest(path, files)?;
+        let names = files.names().map_err(|cause| Unreadable::Io(path.to_owned(), cause))?;
         let has_scope = problems.is_empty() && names.contains(MANIFEST_NAME);
+        problems.extend_from_slice(files.problems());
         let manifest = manifest.unwrap_or_default();
-        let (files, open, leftover) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let mut directory = Self { scope: manifest.scope, files, open, problems, next_number: 1, leftover };
+        let scope = manifest.scope;
+        let mut directory = Self { scope, files: Vec::new(), open: Vec::new(), problems, next_number: 1, leftover: BTreeSet::new() };
         directory.list(manifest.files, &names);
-        directory.find(path, &names, has_scope);
+        directory.find(path, files, &names, has_scope);
         directory.files.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(directory)
     }
@@ -165,7 +166,7 @@ impl Directory {
     }
 
     /// Finds what the manifest does not list.
-    fn find(&mut self, path: &Path, names: &BTreeSet<String>, mut has_scope: bool) {
+    fn find(&mut self, path: &Path, files: &RecordingFiles, names: &BTreeSet<String>, mut has_scope: bool) {
         let listed: BTreeSet<String> = self.files.iter().map(|facts| facts.name.clone()).collect();
         for name in names {
             let Some((number, _, stage)) = parse(name) else {
@@ -177,16 +178,18 @@ impl Directory {
                 Stage::Open => self.open.push(name.clone()),
                 Stage::Temporary => drop(self.leftover.insert(name.clone())),
                 Stage::Complete if listed.contains(name) || self.leftover.contains(name) => {}
-                Stage::Complete => match RecordingFile::open_unknown(&path.join(name)) {
-                    Ok(file) => {
-                        self.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
-                        if let Some(head) = file.head.filter(|_| !has_scope) {
-                            (self.scope, has_scope) = (head.scope, true);
+                Stage::Complete => {
+                    match files.open(name).map_err(unreadable).and_then(|part| RecordingFile::open_unknown(&path.join(name), part)) {
+                        Ok(file) => {
+                            self.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
+                            if let Some(head) = file.head.filter(|_| !has_scope) {
+                                (self.scope, has_scope) = (head.scope, true);
+                            }
+                            self.files.push(file.facts);
                         }
-                        self.files.push(file.facts);
+                        Err(problem) => self.problems.push(format!("{name} {problem}")),
                     }
-                    Err(problem) => self.problems.push(format!("{name} {problem}")),
-                },
+                }
             }
         }
     }
@@ -198,12 +201,11 @@ impl Directory {
 }
 
 /// Reads the manifest; what is wrong with it where it cannot be read.
-fn read_manifest(directory: &Path) -> Result<(Option<Manifest>, Vec<String>), Unreadable> {
-    let path = directory.join(MANIFEST_NAME);
-    let text = match disk::read(&path, MOST_MANIFEST) {
+fn read_manifest(path: &Path, files: &RecordingFiles) -> Result<(Option<Manifest>, Vec<String>), Unreadable> {
+    let text = match files.read(MANIFEST_NAME, MOST_MANIFEST) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
-        Err(cause) => return Err(Unreadable::Io(path, cause)),
+        Err(cause) => return Err(Unreadable::Io(path.join(MANIFEST_NAME), cause)),
     };
     let sealed: Option<Sealed> = serde_json::from_slice(&text).ok();
     let holds = |sealed: &Sealed| sealed.sha256 == hex(Sha256::digest(sealed.recording.get()).as_slice());

@@ -1,6 +1,7 @@
 //! A recording's files on the disk. A recording may lie where others write: a file is opened only where it is a plain one, never through a symbolic
 //! link, and nothing is removed that no recorder wrote.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -79,6 +80,12 @@ fn is_link(path: &Path) -> bool {
 /// Whether a plain file lies there.
 pub(super) fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
+}
+
+/// The names in a directory. A recorder makes no name that is not text, so such names are left out.
+pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
+    let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+    Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
 /// Reads a plain file of at most `most` bytes.

@@ -28,6 +28,21 @@ pub struct RecordingScope {
     /// `None` where it was recorded from etcd. Values are then the API server's JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_server: Option<String>,
+    /// Where it is a slice of another source, what of that; `None` where a running etcd or an API server was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<BundleScope>,
+}
+
+/// What a slice of another source is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BundleScope {
+    /// Whether the source had the state of one moment and no history.
+    #[serde(default)]
+    pub one_moment: bool,
+    /// The classes of values that were replaced; none where all is as it was stored.
+    #[serde(default)]
+    pub redacted: Vec<String>,
 }
 
 /// What a file holds.

@@ -1,7 +1,6 @@
 //! Reads one file of a recording: a complete one by its index, block by block; one that is being written, or whose index is damaged, by a walk over
 //! its chunks.
 
-use std::fs::File;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use super::change::{self, RecordedChanges};
 use super::chunk::{Chunk, ChunkHeader, ChunkKind, Scan};
 use super::facts::{FileFacts, Head, MissingRevisions, unknown_format};
+use super::files::FilePart;
 use super::index::{Block, Index, IndexBuilder, ReadAt};
 use super::segment::BLOCK_BYTES;
 use super::{block, disk};
@@ -42,37 +42,6 @@ impl Trailer {
     }
 }
 
-/// A file that is read where it lies.
-struct OnDisk {
-    file: File,
-    length: u64,
-}
-
-impl OnDisk {
-    fn of(file: File) -> std::io::Result<Self> {
-        let length = file.metadata()?.len();
-        Ok(Self { file, length })
-    }
-}
-
-impl ReadAt for OnDisk {
-    fn read_at(&self, start: u64, length: usize) -> Option<Bytes> {
-        // Memory is taken for what the file has, not for what an index claims.
-        start.checked_add(length as u64).filter(|&end| end <= self.length)?;
-        let mut bytes = vec![0; length];
-        #[cfg(unix)]
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut bytes, start).ok()?;
-        #[cfg(not(unix))]
-        {
-            use std::io::{Read, Seek, SeekFrom};
-            let mut file = &self.file;
-            file.seek(SeekFrom::Start(start)).ok()?;
-            file.read_exact(&mut bytes).ok()?;
-        }
-        Some(bytes.into())
-    }
-}
-
 /// A file that can be read.
 pub(super) struct RecordingFile {
     from: Box<dyn ReadAt + Send + Sync>,
@@ -102,8 +71,7 @@ impl RecordingFile {
     /// # Errors
     ///
     /// A fragment, where nothing of it can be read.
-    pub(super) fn open(path: &Path, file: File, facts: &FileFacts) -> Result<Self, String> {
-        let from = OnDisk::of(file).map_err(unreadable)?;
+    pub(super) fn open(path: &Path, from: FilePart, facts: &FileFacts) -> Result<Self, String> {
         let length = from.length;
         let trailer = Trailer::read(&from, length).filter(|_| length == facts.bytes);
         let is_index = |&(start, length): &(u64, usize)| {
@@ -113,7 +81,7 @@ impl RecordingFile {
             let (index, facts, after) = (ValueBytes::InFile { start, length }, facts.clone(), facts.covered.first().map_or(0, |run| run.0));
             return Ok(Self { from: Box::new(from), index, facts, head: None, after, end: 0, problems: Vec::new() });
         }
-        let mut scanned = Self::scan_mapped(path, &from.file)?;
+        let mut scanned = Self::scan_mapped(path, &from)?;
         scanned.problems.push(match length < facts.bytes {
             true => format!("is cut short: {length} of {} bytes are there", facts.bytes),
             false => "its index is damaged".to_owned(),
@@ -127,9 +95,8 @@ impl RecordingFile {
     /// # Errors
     ///
     /// A fragment, where nothing of it can be read.
-    pub(super) fn open_unknown(path: &Path) -> Result<Self, String> {
-        let from = disk::open(path).and_then(OnDisk::of).map_err(unreadable)?;
-        let mut found = Self::scan_mapped(path, &from.file)?;
+    pub(super) fn open_unknown(path: &Path, from: FilePart) -> Result<Self, String> {
+        let mut found = Self::scan_mapped(path, &from)?;
         if Trailer::read(&from, from.length).is_none() {
             found.problems.push("has no index, so it was cut short or damaged".to_owned());
         }
@@ -146,12 +113,12 @@ impl RecordingFile {
         // Its writer may cut it off again, so it is read and not mapped, unless it is too large for that.
         match file.metadata().map_err(unreadable)?.len() {
             ..=MOST_READ => Self::scan(path, disk::read(path, MOST_READ).map_err(unreadable)?.into()),
-            _ => Self::scan_mapped(path, &file),
+            _ => Self::scan_mapped(path, &FilePart::of(file).map_err(unreadable)?),
         }
     }
 
-    fn scan_mapped(path: &Path, file: &File) -> Result<Self, String> {
-        let bytes = crate::load::map(&path.to_string_lossy(), file).map_err(unreadable)?;
+    fn scan_mapped(path: &Path, from: &FilePart) -> Result<Self, String> {
+        let bytes = from.map(&path.to_string_lossy()).map_err(unreadable)?;
         Self::scan(path, bytes)
     }
 

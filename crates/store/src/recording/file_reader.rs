@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 
 use super::coverage::uncovered;
 use super::directory::Directory;
-use super::disk;
 use super::facts::FileKind;
 use super::file::{RecordingFile, unreadable};
+use super::files::{FilePart, RecordingFiles};
 use super::index::Block;
 use super::look::RecordedFile;
 use super::segment::hex;
 use crate::{Arrival, Event, KeyRange, Revision};
 
 /// What there is of a file.
-enum FilePart {
+enum BlockOrLoss {
     Block(Block),
     /// These revisions, both included, are lost.
     Lost(i64, i64),
@@ -56,7 +56,8 @@ impl FileReader {
             return;
         }
         let mut hash = Sha256::new();
-        match disk::open(&self.path.join(&facts.name)).and_then(|mut file| io::copy(&mut file, &mut hash)) {
+        let opened = RecordingFiles::at(&self.path).and_then(|files| files.open(&facts.name));
+        match opened.and_then(|part| io::copy(&mut part.reader(), &mut hash)) {
             Ok(_) if hex(hash.finalize().as_slice()) == facts.sha256 => {}
             Ok(_) => self.report(&facts.name, "is not what was recorded: the SHA-256 that the manifest has of it does not match"),
             // A recorder that is running may have removed it since.
@@ -79,7 +80,8 @@ impl FileReader {
             return Some(Arc::clone(open));
         }
         let path = self.path.join(&recorded.facts.name);
-        let opened = recorded.held.as_ref().map_or_else(|| disk::open(&path), std::fs::File::try_clone);
+        let again = || RecordingFiles::at(&self.path).and_then(|files| files.open(&recorded.facts.name));
+        let opened = recorded.held.as_ref().map_or_else(again, FilePart::try_clone);
         let read = match opened {
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && self.is_kept_no_more(&recorded.facts.name) => {
                 Err("was removed while it was read, since the recorder keeps less (--keep)".to_owned())
@@ -100,7 +102,7 @@ impl FileReader {
 
     /// Whether a file was removed as the recorder does it: the manifest does not list it any more.
     fn is_kept_no_more(&self, name: &str) -> bool {
-        Directory::read(&self.path).is_ok_and(|now| now.files.iter().all(|facts| facts.name != name))
+        self.path.is_dir() && Directory::read(&self.path).is_ok_and(|now| now.files.iter().all(|facts| facts.name != name))
     }
 
     /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
@@ -113,27 +115,27 @@ impl FileReader {
     ) -> impl Iterator<Item = Vec<Read>> + use<'a> {
         let file = self.open(recorded);
         let lost = lost(recorded, file.as_deref());
-        let mut parts: Vec<FilePart> = lost.into_iter().map(|(first, last)| FilePart::Lost(first, last)).collect();
+        let mut parts: Vec<BlockOrLoss> = lost.into_iter().map(|(first, last)| BlockOrLoss::Lost(first, last)).collect();
         if let Some(file) = &file {
             let blocks = file.blocks_with(keys).unwrap_or_else(|| {
                 self.report(&recorded.facts.name, "has a damaged index; all of it is read in its place");
                 file.blocks()
             });
-            parts.extend(blocks.into_iter().map(FilePart::Block));
+            parts.extend(blocks.into_iter().map(BlockOrLoss::Block));
         }
         parts.retain(|part| match part {
-            FilePart::Lost(first, last) => *first <= to && from <= *last,
+            BlockOrLoss::Lost(first, last) => *first <= to && from <= *last,
             // A state's blocks are all of one revision.
-            FilePart::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
+            BlockOrLoss::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
         });
         parts.sort_by_key(|part| match part {
-            FilePart::Lost(first, _) => *first,
-            FilePart::Block(block) => block.after + 1,
+            BlockOrLoss::Lost(first, _) => *first,
+            BlockOrLoss::Block(block) => block.after + 1,
         });
         parts.into_iter().map(move |part| match (part, &file) {
-            (FilePart::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
-            (FilePart::Lost(first, last), _) => vec![Read::Lost(first, last)],
-            (FilePart::Block(_), None) => Vec::new(),
+            (BlockOrLoss::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
+            (BlockOrLoss::Lost(first, last), _) => vec![Read::Lost(first, last)],
+            (BlockOrLoss::Block(_), None) => Vec::new(),
         })
     }
 

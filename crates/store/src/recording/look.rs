@@ -1,16 +1,15 @@
 //! A look at a recording's directory: what its manifest says, and its files as they are at that moment.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::directory::Directory;
-use super::disk;
 use super::facts::{FileFacts, RecordingScope};
 use super::file::RecordingFile;
+use super::files::{FilePart, RecordingFiles};
 use super::recorder::of_path;
-use crate::Result;
+use crate::{Error, Result};
 
 /// How many files, the oldest, are opened with a recording.
 const MAX_OPEN_FILES: usize = 64;
@@ -21,7 +20,7 @@ pub(super) struct RecordedFile {
     /// A file that was being written when the recording was opened, as it was then.
     pub open: Option<Arc<RecordingFile>>,
     /// A complete one that was opened with the recording, so that it can be read when it was removed.
-    pub held: Option<File>,
+    pub held: Option<FilePart>,
 }
 
 /// What a look at the directory finds.
@@ -54,9 +53,11 @@ impl DirectoryListing {
 
     /// Looks at the directory, reads the files that are being written and opens those that may be removed soon.
     fn once(path: &Path) -> Result<Self> {
-        let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
-        let open = unfinished(path, &mut directory);
-        let mut held = oldest(path, &mut directory);
+        let location = RecordingFiles::at(path).map_err(|cause| Error::File { path: path.display().to_string(), cause })?;
+        let mut directory = Directory::of(path, &location).map_err(|unreadable| of_path(path, unreadable.into()))?;
+        // Only what is complete is put into one file.
+        let open = location.directory().map_or_else(Vec::new, |path| unfinished(path, &mut directory));
+        let mut held = oldest(&location, &mut directory);
         let complete = |facts: FileFacts| RecordedFile { held: held.remove(&facts.name), facts, open: None };
         let mut files: Vec<RecordedFile> = directory.files.into_iter().map(complete).collect();
         files.extend(open.into_iter().map(|file| RecordedFile { facts: file.facts.clone(), open: Some(Arc::new(file)), held: None }));
@@ -86,10 +87,10 @@ fn unfinished(path: &Path, directory: &mut Directory) -> Vec<RecordingFile> {
 }
 
 /// Opens the oldest files: where less is kept, they go first.
-fn oldest(path: &Path, directory: &mut Directory) -> BTreeMap<String, File> {
+fn oldest(location: &RecordingFiles, directory: &mut Directory) -> BTreeMap<String, FilePart> {
     let mut held = BTreeMap::new();
     for facts in directory.files.iter().take(MAX_OPEN_FILES) {
-        match disk::open(&path.join(&facts.name)) {
+        match location.open(&facts.name) {
             Ok(file) => drop(held.insert(facts.name.clone(), file)),
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
                 let sentence = format!("{} is missing", facts.name);

@@ -8,9 +8,13 @@
 //! `mvccpb.KeyValue` (`change`), compressed in blocks of about 1 MiB that are flushed chunk by chunk (`block`). Each chunk says which revisions it
 //! has all changes of, so that whatever is lost shows as a gap. Behind the last one stands an index of keys (`index`).
 //!
+//! A bundle is a slice of a history (`bundle`): a recording of some objects, complete from the beginning, with the times at which its source dated the
+//! revisions. It is one file: a tar archive of the directory (`packed`), which is read where it lies.
+//!
 //! The state at a revision is a state file and the changes after it, so nothing older than that is read for it.
 
 mod block;
+mod bundle;
 mod change;
 mod chunk;
 mod continuity;
@@ -22,6 +26,7 @@ mod facts;
 mod faults;
 mod file;
 mod file_reader;
+mod files;
 #[cfg(test)]
 mod hostile;
 mod index;
@@ -30,16 +35,20 @@ mod keep;
 mod look;
 #[cfg(test)]
 mod model;
+mod packed;
 mod recorder;
 mod segment;
 mod source;
 #[cfg(test)]
 mod tests;
 
+pub use bundle::{BundleWriter, Bundled, WrittenBetween};
 pub use continuity::{Continuity, continuity};
-pub use facts::{MissingRevisions, RecordingScope};
+pub use facts::{BundleScope, MissingRevisions, RecordingScope};
 pub use keep::Keep;
+pub use packed::begins_as_packed;
 pub use recorder::{Recorded, Recorder, RecorderOptions};
 
 pub(crate) use directory::is_recording;
+pub(crate) use packed::is_packed;
 pub(crate) use source::RecordingSource;

@@ -35,6 +35,8 @@ pub(super) struct SegmentWriter {
     format: u32,
     /// Whether what a failed write left could not be cut off: nothing may be written behind it.
     is_torn: bool,
+    /// Whether each write is on the disk before the next.
+    waits: bool,
 }
 
 /// What is known of a file at one moment, to go back to.
@@ -69,8 +71,13 @@ impl SegmentWriter {
     }
 
     fn of(file: File, path: &Path, facts: FileFacts, upto: i64, format: u32) -> Self {
-        let (hash, index, block, is_torn) = (Sha256::new(), IndexBuilder::default(), None, false);
-        Self { file, path: path.to_owned(), hash, index, block, facts, upto, format, is_torn }
+        let (hash, index, block) = (Sha256::new(), IndexBuilder::default(), None);
+        Self { file, path: path.to_owned(), hash, index, block, facts, upto, format, is_torn: false, waits: true }
+    }
+
+    /// The same, which does not wait for the disk: for a file that is thrown away where anything fails.
+    pub(super) fn without_waiting(self) -> Self {
+        Self { waits: false, ..self }
     }
 
     /// Goes on with a file that a recorder left, behind its last whole chunk. `None` where that is damaged before its end.
@@ -180,7 +187,8 @@ impl SegmentWriter {
             upto: self.upto,
             blocks: self.index.blocks.len(),
         };
-        let Err(error) = write(self).and_then(|()| disk::sync(&mut self.file)) else { return Ok(()) };
+        let done = write(self).and_then(|()| if self.waits { disk::sync(&mut self.file) } else { Ok(()) });
+        let Err(error) = done else { return Ok(()) };
         let SegmentState { hash, block, facts, upto, blocks } = mark;
         (self.hash, self.facts, self.upto, self.block) = (hash, facts, upto, None);
         self.index.blocks.truncate(blocks);

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::coverage::{holes, joined, left_out, not_asked, uncovered};
-use super::facts::{FileFacts, FileKind};
+use super::facts::{BundleScope, FileFacts, FileKind};
 use super::file_reader::{FileReader, Read};
 use super::look::{DirectoryListing, RecordedFile};
 use crate::arrival::each_once;
@@ -40,6 +40,8 @@ pub(crate) struct RecordingSource {
     left_out: Vec<String>,
     /// What was not to be recorded, each a phrase.
     not_asked: Vec<String>,
+    /// Where it is a slice of another source, what of that.
+    bundle: Option<BundleScope>,
 }
 
 fn facts_of(files: &[RecordedFile]) -> Vec<&FileFacts> {
@@ -75,6 +77,7 @@ impl RecordingSource {
             reader: FileReader::new(name),
             name: name.to_owned(),
             cluster_id: scope.cluster_id,
+            bundle: scope.bundle,
             origin: if scope.api_server.is_some() { Origin::ApiServer } else { Origin::Recording },
             changes,
             states,
@@ -225,6 +228,10 @@ impl Arrivals for RecordingSource {
         let read = self.changes_between(from.0, to.0).flat_map(|file| self.reader.arrivals(file, from, to));
         each_once(read.collect())
     }
+
+    fn are_dates(&self) -> bool {
+        self.bundle.is_some()
+    }
 }
 
 impl LateDamage for RecordingSource {
@@ -240,7 +247,10 @@ impl LateDamage for RecordingSource {
 impl Source for RecordingSource {
     fn facts(&self) -> Facts<'_> {
         Facts {
-            history: HistoryKind::Changes,
+            history: match &self.bundle {
+                Some(BundleScope { one_moment: true, .. }) => HistoryKind::OneMoment,
+                _ => HistoryKind::Changes,
+            },
             has_all_keys: false,
             damage: &self.damage,
             left_out: &self.left_out,
