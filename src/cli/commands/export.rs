@@ -1,9 +1,9 @@
-//! `ketcd export`: tables for DuckDB, Spark and their like.
+//! `ketcd export`: tables for DuckDB, Spark and their like; times as traces for Jaeger, Tempo and Perfetto.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::export::{self, ExportedRows, FileFormat, Outward};
+use crate::cli::export::{ExportFormat, ExportedRows, Outward, TraceExport, TraceFormat, export_tables, export_traces};
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::scheduler::SchedulerArgs;
@@ -15,9 +15,8 @@ use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 use ketcd_cluster::{AskedKeys, Selection};
 use ketcd_render::contract::export::Table;
-use ketcd_render::{export as render, json};
 
-/// Write a cluster's objects, history, Events and scheduling decisions as tables
+/// Write objects, history, Events and decisions as tables, or times as traces
 ///
 /// The tables are Hive-partitioned files below DIR (table=history/cluster=NAME/day=2026-11-20/r2-r3190.ndjson.zst). DuckDB, Spark and others
 /// read them as one dataset, which may hold many clusters. A file's name says which revisions it covers. Revisions that the dataset already
@@ -26,12 +25,17 @@ use ketcd_render::{export as render, json};
 /// selectors or -n, writes the rows of those objects alone, with the Events and decisions about them: in a dataset of their own, or under a name of
 /// their own (--cluster), because a file's name would claim the revisions of all others. With --by, --verb or
 /// --user-agent, writes the rows of those changes alone, and only of the table history.
+///
+/// With --format otlp or perfetto, writes traces: one for each rollout, Job, pod and outage of a node, with spans from the creation of each pod
+/// until it is ready. Times are those of `ketcd timeline`; spans whose begin or end is not readable are left out and counted. Ids are hashes of
+/// uids and revisions, so that a second export has the same ones. With addresses, selectors or -n, writes the traces of those objects and of
+/// what they follow from; with --since, those in which something ended after it.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # All that a snapshot holds as tables of a dataset\n\
 ketcd -f snapshot.db export --out dataset\n\
-# Its history alone, under a name for the cluster\n\
-ketcd -f snapshot.db export --tables history --cluster story --out fleet")]
+# The times of a rollout and its pods as traces of OTLP\n\
+ketcd -f snapshot.db export deploy/tomcat -n web --format otlp --out web.jsonl")]
 pub(crate) struct ExportArgs {
     /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: everything, or with -n all of the namespace.
     #[arg(value_name = "ADDRESS")]
@@ -40,21 +44,27 @@ pub(crate) struct ExportArgs {
     select: SelectArgs,
     #[command(flatten)]
     by: ByArgs,
-    /// The dataset: a directory or a bucket (s3://…, gs://…, az://…).
+    /// The dataset: a directory or a bucket (s3://…, gs://…, az://…); of traces a file, or - for standard output.
     ///
     /// A directory is created if needed.
-    #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]
-    out: String,
-    /// The format of the files.
+    #[arg(long, value_name = "DIR|URL|FILE", value_hint = clap::ValueHint::AnyPath, required_unless_present = "endpoint")]
+    out: Option<String>,
+    /// Send traces of --format otlp to this server, by OTLP over HTTP.
+    #[arg(long, value_name = "URL", value_hint = clap::ValueHint::Url, conflicts_with = "out")]
+    endpoint: Option<String>,
+    /// The format of the files: of tables ndjson or parquet, of traces otlp or perfetto.
     ///
-    /// Lines of JSON, compressed with zstd, or Parquet, which released binaries write.
+    /// Released binaries write Parquet.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "ndjson")]
-    format: FileFormat,
+    format: ExportFormat,
+    /// Link traces to the span that this annotation of a pod or workload names (W3C's traceparent).
+    #[arg(long, hide_short_help = true, value_name = "ANNOTATION")]
+    trace_parent: Option<String>,
     /// Write only these tables. Default: all of them.
-    #[arg(long, value_name = "TABLE", value_delimiter = ',', value_parser = table())]
+    #[arg(long, hide_short_help = true, value_name = "TABLE", value_delimiter = ',', value_parser = table())]
     tables: Vec<Table>,
-    /// The cluster's name. Default: the uid of kube-system.
-    #[arg(long, value_name = "NAME")]
+    /// The cluster's name. Default: the uid of kube-system; of traces none.
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     cluster: Option<String>,
     #[command(flatten)]
     window: WindowArgs,
@@ -76,6 +86,33 @@ impl ExportArgs {
                 let problem = format!("--by, --verb and --user-agent select changes, but the table {} holds none", table.name());
                 Err(Error::new(problem).hint("write --tables history"))
             }
+        }
+    }
+}
+
+impl ExportArgs {
+    /// The traces asked for.
+    ///
+    /// # Errors
+    /// A flag that chooses rows.
+    fn traces(&self, format: TraceFormat, of: Option<AskedKeys>) -> Result<TraceExport<'_>> {
+        if !self.tables.is_empty() || !self.by.take_all() {
+            let problem = "--tables, --by, --verb and --user-agent choose rows of tables, and traces have none";
+            return Err(Error::new(problem).hint("leave them out, or write --format ndjson"));
+        }
+        let [out, endpoint, cluster, trace_parent] =
+            [&self.out, &self.endpoint, &self.cluster, &self.trace_parent].map(|flag| flag.as_deref());
+        Ok(TraceExport { format, out, endpoint, cluster, trace_parent, of })
+    }
+
+    /// Where tables go.
+    ///
+    /// # Errors
+    /// A flag that only traces have.
+    fn directory(&self) -> Result<&str> {
+        match (&self.out, &self.trace_parent) {
+            (Some(out), None) => Ok(out),
+            _ => Err(Error::new("--endpoint and --trace-parent are for traces").hint("write --format otlp")),
         }
     }
 }
@@ -107,25 +144,20 @@ impl Ask for ExportArgs {
             return Err(session.format.unsupported("export", "table, json"));
         }
         self.by.check(&session.cluster)?;
-        let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
+        let of = AskedKeys::of(&session.cluster, &self.addresses).await?;
+        let format = match self.format.of() {
+            Ok(format) => format,
+            Err(format) => return export_traces(session, &self.traces(format, of)?, out).await,
+        };
+        let to = Outward { out: self.directory()?, format, cluster: self.cluster.as_deref() };
         let namespace = session.cluster.options.namespace.as_deref().filter(|_| self.addresses.is_empty());
         let rows = ExportedRows {
             tables: self.tables()?,
-            of: AskedKeys::of(&session.cluster, &self.addresses).await?,
+            of,
             selectors: [namespace, self.select.selector.as_deref(), self.select.field_selector.as_deref()],
             by: &self.by,
             scheduler: &self.scheduler,
         };
-        let (export, is_whole) = export::export(session, &to, &rows).await?;
-        match session.format {
-            Format::Json => json::write_document(&export, out)?,
-            _ => render::write_text(&export, out)?,
-        }
-        let has_rows = export.tables.iter().any(|table| table.rows_present > 0 || table.files.iter().any(|file| file.rows > 0));
-        Ok(match (is_whole, has_rows) {
-            (false, _) => Outcome::Damaged,
-            (true, true) => Outcome::Found,
-            (true, false) => Outcome::Nothing,
-        })
+        export_tables(session, &to, &rows, out).await
     }
 }

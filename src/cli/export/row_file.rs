@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
 use crate::cli::outcome::{Error, Result};
@@ -11,7 +10,7 @@ use ketcd_render::contract::export::Row;
 use ketcd_render::parquet::ParquetWriter;
 
 /// How rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum FileFormat {
     /// Columns, compressed with zstd: what DuckDB, Spark, ClickHouse, Athena and pandas read.
     Parquet,

@@ -7,10 +7,11 @@ use super::history::history;
 use super::objects::objects;
 use super::row_file::FileFormat;
 use super::rows::ExportedRows;
-use crate::cli::outcome::Result;
-use crate::cli::output::note;
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use ketcd_render::contract::export::{Export, Table};
+use ketcd_render::{export as render, json};
 
 /// Where tables go.
 pub(in crate::cli) struct Outward<'a> {
@@ -22,11 +23,31 @@ pub(in crate::cli) struct Outward<'a> {
     pub cluster: Option<&'a str>,
 }
 
-/// Writes the tables asked for. Returns what was written, and whether all that concerns it could be read.
+/// Writes the tables asked for, and says what was written.
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &ExportedRows<'_>) -> Result<(Export, bool)> {
+pub(in crate::cli) async fn export_tables(
+    session: &Session,
+    to: &Outward<'_>,
+    rows: &ExportedRows<'_>,
+    out: &mut Output,
+) -> Result<Outcome> {
+    let (export, is_whole) = export(session, to, rows).await?;
+    match session.format {
+        Format::Json => json::write_document(&export, out)?,
+        _ => render::write_text(&export, out)?,
+    }
+    let has_rows = export.tables.iter().any(|table| table.rows_present > 0 || table.files.iter().any(|file| file.rows > 0));
+    Ok(match (is_whole, has_rows) {
+        (false, _) => Outcome::Damaged,
+        (true, true) => Outcome::Found,
+        (true, false) => Outcome::Nothing,
+    })
+}
+
+/// Writes the tables asked for. Returns what was written, and whether all that concerns it could be read.
+async fn export(session: &Session, to: &Outward<'_>, rows: &ExportedRows<'_>) -> Result<(Export, bool)> {
     let revision = session.cluster.revision().await?;
     let name = cluster::name(session, to.cluster).await?;
     let dataset = Dataset::open(to.out, to.format, name, &session.args)?.of_part(rows);

@@ -5,6 +5,8 @@ mod columnar;
 #[cfg(feature = "parquet")]
 mod duckdb;
 
+mod traces;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

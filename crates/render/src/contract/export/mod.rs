@@ -5,6 +5,7 @@
 
 mod decision;
 mod event;
+mod traces;
 
 use std::borrow::Cow;
 
@@ -19,6 +20,7 @@ use super::window::Window;
 
 pub use decision::{DecisionNodeRow, DecisionRow};
 pub use event::EventRow;
+pub use traces::{SpansLeftOut, TraceExport};
 
 /// A row of one of the tables.
 pub trait Row: Serialize + JsonSchema {
@@ -75,6 +77,8 @@ impl Table {
 pub enum Exports<'a> {
     /// `-o json`: what was written.
     Export(Export),
+    /// `-o json` with `--format otlp` or `perfetto`: what was written.
+    TraceExport(TraceExport),
     /// A row of `objects`.
     ObjectRow(ObjectRow<'a>),
     /// A row of `history`.

@@ -1,0 +1,165 @@
+//! `export --format otlp` and `perfetto`: files, standard output and servers, and what is refused.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Output;
+use std::thread;
+
+use serde_json::Value;
+
+use super::{capture, lines};
+use crate::ketcd::{all, ketcd};
+
+const STORY: &str = "k136-story/snapshot.db.zst";
+
+fn run(words: &[&str]) -> Output {
+    ketcd().arg("-f").arg(capture(STORY)).arg("export").args(words).output().unwrap()
+}
+
+/// The spans in lines of JSON.
+fn spans(text: &[u8]) -> Vec<Value> {
+    let items = |value: &Value, field: &str| value[field].as_array().cloned().unwrap_or_default();
+    let resources = lines(text).into_iter().flat_map(move |line| items(&line, "resourceSpans"));
+    let scopes = resources.flat_map(move |resource| items(&resource, "scopeSpans"));
+    scopes.flat_map(move |scope| items(&scope, "spans")).collect()
+}
+
+#[test]
+fn a_file_is_the_same_each_time_and_the_summary_counts_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traces.jsonl");
+    let out = path.to_str().unwrap();
+    let written = run(&["--format", "otlp", "--out", out, "-o", "json"]);
+    assert!(written.status.success(), "{}", all(&written));
+    let summary: Value = serde_json::from_slice(&written.stdout).unwrap();
+    let first = fs::read(&path).unwrap();
+    let read = spans(&first);
+    assert_eq!(summary["spans"].as_u64(), Some(read.len() as u64), "{summary}");
+    let traces: std::collections::HashSet<&str> = read.iter().map(|span| span["traceId"].as_str().unwrap()).collect();
+    assert_eq!(summary["traces"].as_u64(), Some(traces.len() as u64));
+    let links: usize = read.iter().map(|span| span["links"].as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(summary["links"].as_u64(), Some(links as u64));
+    // What ketcd wrote is replaced.
+    assert!(run(&["--format", "otlp", "--out", out]).status.success());
+    assert_eq!(fs::read(&path).unwrap(), first);
+    let printed = run(&["--format", "otlp", "--out", "-"]);
+    assert!(printed.status.success() && printed.stdout == first, "{}", all(&printed));
+    assert!(String::from_utf8_lossy(&printed.stderr).contains(&format!("{} traces, ", traces.len())), "{}", all(&printed));
+}
+
+#[test]
+fn addresses_namespaces_and_windows_choose_traces() {
+    let count = |words: &[&str]| {
+        let printed = run(&[words, &["--format", "otlp", "--out", "-"]].concat());
+        assert!(printed.status.success(), "{words:?}: {}", all(&printed));
+        spans(&printed.stdout).len()
+    };
+    let everything = count(&[]);
+    for words in [&["-n", "web"][..], &["deploy/tomcat", "-n", "web"], &["node/node2"], &["--since", "2500"], &["--until", "1000"]] {
+        let some = count(words);
+        assert!(some > 0 && some < everything, "{words:?}: {some} of {everything}");
+    }
+    let nothing = run(&["configmaps", "-A", "--format", "otlp", "--out", "-"]);
+    assert_eq!((nothing.status.code(), nothing.stdout.len()), (Some(1), 0), "{}", all(&nothing));
+}
+
+#[test]
+fn perfetto_is_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("story.pftrace");
+    let written = run(&["--format", "perfetto", "--out", path.to_str().unwrap()]);
+    assert!(written.status.success(), "{}", all(&written));
+    let file = fs::read(&path).unwrap();
+    assert!(file[0] == 0x0a && file.len() > 10_000, "{}", file.len());
+    assert!(run(&["--format", "perfetto", "--out", path.to_str().unwrap()]).status.success(), "its own file is replaced");
+    assert_eq!(fs::read(&path).unwrap(), file);
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused_and_so_is_a_file_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, foreign) = (folder.path().join("new"), folder.path().join("notes"));
+    fs::write(&foreign, "mine").unwrap();
+    let (new, foreign) = (path.to_str().unwrap(), foreign.to_str().unwrap());
+    for (words, message) in [
+        (&["--format", "otlp", "--tables", "history", "--out", new][..], "choose rows of tables"),
+        (&["--format", "perfetto", "--endpoint", "http://127.0.0.1:1"], "takes traces of OTLP alone"),
+        (&["--endpoint", "http://127.0.0.1:1"], "are for traces"),
+        (&["--trace-parent", "a", "--out", new], "are for traces"),
+        (&["--format", "otlp"], "--out"),
+        (&["--format", "otlp", "--out", new, "--endpoint", "http://127.0.0.1:1"], "cannot be used with"),
+        (&["--format", "otlp", "--out", foreign], "not a file of traces that ketcd wrote"),
+        (&["--format", "otlp", "--endpoint", "127.0.0.1:4318"], "invalid --endpoint"),
+        (&["--format", "otlp", "--endpoint", "http://127.0.0.1:1"], "cannot send traces to http://127.0.0.1:1/v1/traces"),
+    ] {
+        let refused = run(words);
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {}", all(&refused));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(message), "{words:?}: {}", all(&refused));
+        assert!(!path.exists(), "{words:?} wrote a file");
+    }
+    assert_eq!(fs::read(foreign).unwrap(), b"mine");
+}
+
+/// Takes requests until the sender ends its connection, and answers each with `answer`; returns their bodies.
+fn take(listener: &TcpListener, answer: &str) -> Vec<Vec<u8>> {
+    let (mut stream, _) = listener.accept().unwrap();
+    let (mut bodies, mut heard) = (Vec::new(), Vec::new());
+    let mut some = [0; 1 << 16];
+    loop {
+        let head = heard.windows(4).position(|part| part == b"\r\n\r\n").map(|end| end + 4);
+        if let Some(head) = head {
+            let text = String::from_utf8_lossy(&heard[..head]).to_lowercase();
+            let length = text.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap().parse::<usize>().unwrap();
+            if heard.len() >= head + length {
+                bodies.push(heard[head..head + length].to_vec());
+                heard.drain(..head + length);
+                stream.write_all(answer.as_bytes()).unwrap();
+                continue;
+            }
+        }
+        match stream.read(&mut some).unwrap() {
+            0 => return bodies,
+            read => heard.extend_from_slice(&some[..read]),
+        }
+    }
+}
+
+#[test]
+fn a_server_gets_what_the_file_has() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let taker = thread::spawn(move || take(&listener, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    let sent = run(&["--format", "otlp", "--endpoint", &endpoint]);
+    assert!(sent.status.success(), "{}", all(&sent));
+    let bodies = taker.join().unwrap();
+    assert!(bodies.iter().all(|body| body.len() < 1 << 20));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traces.pb");
+    assert!(run(&["--format", "otlp", "--out", path.to_str().unwrap()]).status.success());
+    assert_eq!(bodies.concat(), fs::read(path).unwrap());
+}
+
+#[test]
+fn what_a_server_refuses_is_quoted() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let answer = "HTTP/1.1 413 Payload Too Large\r\nContent-Length: 8\r\n\r\ntoo\u{1b}[31m";
+    let taker = thread::spawn(move || take(&listener, answer));
+    let refused = run(&["--format", "otlp", "--endpoint", &endpoint]);
+    taker.join().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("answered 413 Payload Too Large: too\\x1b[31m"), "{message}");
+}
+
+#[test]
+fn objects_of_one_moment_have_no_traces() {
+    let objects = ketcd().arg("-f").arg(capture(STORY)).args(["get", "pods", "-A", "-o", "yaml"]).output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.yaml");
+    fs::write(&path, objects.stdout).unwrap();
+    let refused = ketcd().arg("-f").arg(&path).args(["export", "--format", "otlp", "--out", "-"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", all(&refused));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("traces need a history"), "{}", all(&refused));
+}
