@@ -122,3 +122,42 @@ fn exit_code_says_whether_anything_is_wrong() {
     assert_eq!(code("k136-clock/snapshot.db.zst", &["triage", "--exit-code"]), Some(0));
     assert_eq!(code("k136-encrypted/snapshot.db.zst", &["triage", "--exit-code"]), Some(2));
 }
+
+/// What is new is shown for a chat, and what cannot be compared is refused with what to do.
+#[test]
+fn an_earlier_triage_is_a_file_of_its_own() {
+    let (folder, file) = (tempfile::tempdir().unwrap(), capture(K120_CAPTURE));
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let kept = |name: &str, arguments: &[&str]| {
+        let output = run(&file, &[&["triage", "-o", "json"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", all(&output));
+        std::fs::write(path(name), output.stdout).unwrap();
+    };
+    kept("last.json", &["--at", "22:20:30"]);
+    let (last, next) = (path("last.json"), path("next.json"));
+    let page = run(&file, &["triage", "--at", "22:22:55", "--since-last", &last]);
+    let text = String::from_utf8(page.stdout).unwrap();
+    assert!(text.lines().next().unwrap().contains("; since 2026-11-20T22:20:30Z, revision 1350"), "{text}");
+    assert!(text.contains("\nnew\n") && !text.contains("  id "), "{text}");
+    let wide = run(&file, &["triage", "--at", "22:22:55", "--since-last", &last, "-o", "wide"]);
+    assert!(String::from_utf8(wide.stdout).unwrap().contains("id "));
+    // What is printed as JSON is the next file.
+    kept("next.json", &["--at", "22:22:55", "--since-last", &last]);
+    let again = run(&file, &["triage", "--at", "22:22:55", "--since-last", &next, "--exit-code"]);
+    assert_eq!(again.status.code(), Some(1), "the exit code is triage's");
+    assert!(String::from_utf8(again.stdout).unwrap().starts_with("0 new, 0 ended, "));
+    std::fs::write(path("empty.json"), "").unwrap();
+    std::fs::write(path("other.json"), "{}").unwrap();
+    let other = capture(K136_CAPTURE);
+    for (from, since, at, says) in [
+        (&file, path("missing.json"), "22:22:55", "begin with ketcd"),
+        (&file, path("empty.json"), "22:22:55", "write to another file"),
+        (&file, path("other.json"), "22:22:55", "is not the JSON of a triage"),
+        (&file, next.clone(), "22:20:30", "which is after"),
+        (&other, last.clone(), "00:22:15", "is of another cluster"),
+    ] {
+        let output = run(from, &["triage", "--at", at, "--since-last", &since]);
+        assert_eq!(output.status.code(), Some(2), "{since}");
+        assert!(all(&output).contains(says), "{says}: {}", all(&output));
+    }
+}

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::cli::changes::compared_states::{self, Named};
 use crate::cli::changes::members;
+use crate::cli::changes::spec_comparison::{self, SpecAsked};
 use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::history_window::Ends;
@@ -22,7 +23,8 @@ use ketcd_render::comparison::{self, Showing};
 /// With --rev A..B, compares two revisions of the objects addressed; A and B may be times, as in --at 22:16..22:20 or --rev 10m..2m. With two files, compares their newest states. Without an address,
 /// compares everything, or with -n the namespace. With --members, checks whether the members of a cluster hold the same data at the newest
 /// revision they share (or at --rev N): each member is asked alone, or read from a file. If they differ, names the keys and the member that
-/// stands alone. The text is grouped by kind and namespace. Changes to bookkeeping fields, heartbeats and Events are counted; --all-fields
+/// stands alone. With --spec, compares what objects are meant to be, matched by what they are: of two clusters only what somebody decided is
+/// left. With -n and --other-namespace, compares two namespaces so. The text is grouped by kind and namespace. Changes to bookkeeping fields, heartbeats and Events are counted; --all-fields
 /// shows them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
@@ -41,6 +43,12 @@ pub(crate) struct DiffArgs {
     /// Compare what the members of a cluster hold.
     #[arg(long, conflicts_with_all = ["all_fields", "selector", "field_selector"])]
     members: bool,
+    /// Compare what objects are meant to be: without uid, times, status, what controllers write and generated names. For two clusters or namespaces.
+    #[arg(long, conflicts_with_all = ["all_fields", "members"])]
+    spec: bool,
+    /// Compare the namespace of -n with this one, of the same source or of the second file.
+    #[arg(long, value_name = "NAMESPACE", requires = "spec")]
+    other_namespace: Option<String>,
     #[command(flatten)]
     select: SelectArgs,
 }
@@ -52,9 +60,13 @@ impl Run for DiffArgs {
 
     /// A difference is exit 1.
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-        match self.members {
-            true => block_on(members::compare(global, &self.targets, out)),
-            false => block_on(compare_states(global, self, out)),
+        match (self.members, self.spec) {
+            (true, _) => block_on(members::compare(global, &self.targets, out)),
+            (_, true) => {
+                let asked = SpecAsked { targets: &self.targets, other_namespace: self.other_namespace.as_deref(), select: &self.select };
+                block_on(spec_comparison::compare(global, &asked, out))
+            }
+            _ => block_on(compare_states(global, self, out)),
         }
     }
 }

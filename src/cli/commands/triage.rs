@@ -1,11 +1,13 @@
 //! `ketcd triage`: what is broken, since when and why, in one screen.
 
-use clap::Args;
+use std::path::PathBuf;
 
+use clap::{Args, ValueHint};
+
+use crate::cli::changes::earlier_triage::{self, TriageTold};
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::selectors::SelectArgs;
-use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
@@ -13,9 +15,6 @@ use crate::cli::session::absence::Search;
 use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
-use ketcd_render::contract::triage::Triage;
-use ketcd_render::json;
-use ketcd_render::triage::{self as render, TriagePage};
 
 /// Show what is broken, since when, why, and who changed what before
 ///
@@ -35,6 +34,9 @@ pub(crate) struct TriageArgs {
     /// End with exit code 1 if anything is wrong, for alerts and scripts.
     #[arg(long)]
     exit_code: bool,
+    /// Show what is new, what ended and what stays since an earlier triage: FILE is its JSON (-o json). With -o json, what is printed is the next FILE.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    since_last: Option<PathBuf>,
     /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: everything, or with -n all of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
@@ -70,39 +72,18 @@ impl Ask for TriageArgs {
         if !self.by.take_all() {
             answer.keep_changes(|change| self.by.takes(change));
         }
-        let by = self.by.whom();
-        let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
-        Search::report_all("triage", &answer.missing);
-        let page = TriagePage {
-            findings: &answer.findings,
-            causes: &answer.causes,
-            warnings: &answer.warnings,
-            counts: answer.counts,
-            now: answer.now,
-            not_before: answer.not_before,
-            revision: answer.revision,
-            is_past: answer.is_past,
-            changes: &answer.changed.changes,
-            windows: &windows,
-            storage: &answer.storage,
-            absence: answer.absence,
-            not_decoded: answer.not_decoded,
-            is_partial: answer.is_partial,
-            is_selected: answer.is_selected,
-            missing: answer.missing.len(),
-            by: by.as_deref(),
-            is_wide: session.format == Format::Wide,
-            width: out.width(),
-            invocation: invocation(),
+        let asked: Vec<String> = self.addresses.iter().cloned().chain(self.select.typed()).collect();
+        let since_last = match &self.since_last {
+            Some(file) => Some(earlier_triage::compare(file, &mut answer, session, &asked)?),
+            None => None,
         };
-        if session.format == Format::Json {
-            json::write_document(&Triage { window: session.window_in_head().await?, ..Triage::from(&page) }, out)?;
-        } else {
-            render::page(&page, out)?;
-        }
+        Search::report_all("triage", &answer.missing);
+        let by = self.by.whom();
+        let told = TriageTold { answer: &answer, by: by.as_deref(), asked: &asked, since_last: since_last.as_ref() };
+        told.write(session, out).await?;
         let is_broken = self.exit_code && !answer.findings.is_empty();
         let is_missing = !answer.missing.is_empty();
-        Ok(match (answer.not_decoded, page.absence) {
+        Ok(match (answer.not_decoded, &answer.absence) {
             (1.., _) => Outcome::Damaged,
             (0, Some(_)) => Outcome::Nothing,
             (0, None) if is_broken || is_missing => Outcome::Nothing,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::change::ChangeType;
 use super::common::{KubernetesObject, PatchOperation};
+use super::spec_diff::{SpecDifference, SpecDifferences};
 use super::window::Window;
 
 /// What `diff` prints.
@@ -20,6 +21,10 @@ pub enum Diff<'a> {
     Difference(Difference<'a>),
     /// `--members -o json`: whether members hold the same.
     Members(Members<'a>),
+    /// `--spec -o json`: all differences in what objects are meant to be.
+    SpecDifferences(SpecDifferences<'a>),
+    /// Each line of `--spec -o ndjson`: such a difference.
+    SpecDifference(SpecDifference<'a>),
 }
 
 /// Whether members of a cluster hold the same at one revision.

@@ -6,9 +6,11 @@ use serde::Serialize;
 use super::common::{ActorFrom, Subject, Time};
 use super::window::Window as HistoryWindow;
 use crate::page::TriagePage;
+use crate::since_last::{EarlierTrouble, GoneTrouble, identity};
 use crate::words::{absence_words, intervention_words, shared_words, trouble};
 use ketcd_cluster::triage as answer;
 use ketcd_history::trouble::triage;
+use ketcd_history::trouble::triage::since_last::TroubleState;
 use ketcd_history::{AttributedChange, intervention, timeline};
 
 /// What is broken at one moment.
@@ -19,6 +21,8 @@ pub struct Triage<'a> {
     pub absence: Option<Absence>,
     /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
     pub changes: Vec<Change>,
+    /// Which cluster it is of.
+    pub cluster: ClusterIdentity<'a>,
     /// What is wrong, the most important first; empty if nothing is wrong, as far as `absence` and `notDecoded` allow that conclusion.
     pub findings: Vec<Finding<'a>>,
     /// How much was looked at.
@@ -29,8 +33,13 @@ pub struct Triage<'a> {
     pub not_decoded: usize,
     /// The revision looked at.
     pub revision: i64,
+    /// What was asked for.
+    pub scope: Scope<'a>,
     /// Whether `findings` and `changes` hold only what concerns the objects asked for.
     pub selected: bool,
+    /// The earlier triage that `state` is since; absent without `--since-last`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_last: Option<SinceLast>,
     /// etcd itself.
     pub storage: Storage<'a>,
     /// The moment looked at; null where nothing in the data shows it. What lasts is not counted then.
@@ -42,6 +51,35 @@ pub struct Triage<'a> {
     pub window: Option<HistoryWindow>,
     /// The stretches of time whose changes were read, ascending.
     pub windows: Vec<Window>,
+}
+
+/// What tells clusters apart, as far as it is known.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterIdentity<'a> {
+    /// etcd's cluster id; null where the source does not hold it.
+    pub etcd: Option<&'a str>,
+    /// The uid of the namespace kube-system, which a restored cluster keeps; null where it could not be read.
+    pub kube_system: Option<&'a str>,
+}
+
+/// What was asked for: findings of another scope cannot be compared.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scope<'a> {
+    /// The addresses, and selectors as their flags; empty where everything was asked for.
+    pub asked: &'a [String],
+    /// The namespace; null where all were looked at.
+    pub namespace: Option<&'a str>,
+}
+
+/// An earlier triage.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SinceLast {
+    /// Its revision.
+    pub revision: i64,
+    /// Its moment; null where it did not show it.
+    pub time: Option<Time>,
 }
 
 /// Why there was nothing to look at.
@@ -95,6 +133,9 @@ pub struct Finding<'a> {
     pub detail: String,
     /// What followed from it, as far as the data show it.
     pub effects: Vec<Finding<'a>>,
+    /// What it is, the same at every moment: where all of `troubles` have one id, that; else of what they have in common, and two parts of one finding
+    /// with different states share it.
+    pub id: String,
     /// Kubernetes' own message; null if there is none, or where the objects have different ones, which `messages` has.
     pub message: Option<&'a str>,
     /// Kubernetes' own messages about the objects, each once, the commonest first.
@@ -113,12 +154,31 @@ pub struct Finding<'a> {
     pub seconds: Option<f64>,
     /// Since when the first object has it; null where the data do not show it.
     pub since: Option<Time>,
+    /// With `--since-last`: `new`, `ended` or `stays`, which all of `troubles` have in common; absent without it. Of one that ended, only what the
+    /// earlier triage said is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
     /// What is wrong, such as `NodeSilent` or `CrashLooping`. There may be more words in time.
-    pub trouble: &'static str,
+    pub trouble: &'a str,
+    /// Each trouble in it, one for an object, or for a workload whose pods have it.
+    pub troubles: Vec<IdentifiedTrouble<'a>>,
     /// How much it weighs, with its effects. What a number means may change; the order is what counts.
     pub weight: u64,
     /// What is wrong, in words.
     pub what: String,
+}
+
+/// One trouble, as it is known again at another moment.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IdentifiedTrouble<'a> {
+    /// The moment of the first triage that reported it, as far as those before were given with `--since-last`; null where that moment is not known.
+    pub first_seen: Option<Time>,
+    /// What it is: 16 hexadecimal digits made of the rule, what tells its troubles apart (a container, a webhook) and the object's kind, namespace and
+    /// name. Neither times nor counts are part of it.
+    pub id: String,
+    /// The object; of pods that are made anew under other names, what they are pods of.
+    pub object: Subject<'a>,
 }
 
 /// What Kubernetes says about some of a finding's objects.
@@ -273,12 +333,21 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
         Self {
             absence: page.absence.as_ref().map(|absence| Absence { message: absence_words(absence), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
-            findings: page.findings.iter().enumerate().map(|(place, of)| finding(page, of, page.causes_of(place))).collect(),
+            cluster: ClusterIdentity { etcd: storage.status.cluster_id.as_deref(), kube_system: page.kube_system },
+            findings: page
+                .findings
+                .iter()
+                .enumerate()
+                .map(|(place, of)| finding(page, of, page.causes_of(place)))
+                .chain(page.since_last.into_iter().flat_map(|since| since.gone.iter().map(gone)))
+                .collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_before: page.not_before.map(Time),
             not_decoded: page.not_decoded,
             revision: page.revision.0,
+            scope: Scope { asked: page.asked, namespace: page.namespace },
             selected: page.is_selected,
+            since_last: page.since_last.map(|since| SinceLast { revision: since.revision.0, time: since.time.map(Time) }),
             storage: Storage {
                 bytes: storage.status.file_bytes,
                 hashes: storage.hashes.as_ref().map(|hashes| Hashes {
@@ -309,7 +378,7 @@ fn warning(warning: &answer::Warning) -> Warning<'_> {
     }
 }
 
-fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[answer::Cause]) -> Finding<'a> {
+fn finding<'a>(page: &TriagePage<'a>, finding: &'a triage::Finding, causes: &[answer::Cause]) -> Finding<'a> {
     let cause = |cause: &answer::Cause| {
         let change = page.changes.get(cause.change).and_then(change)?;
         Some(Cause { change, relation: cause.relation.as_str(), seconds_before: cause.before.map(|before| before.as_secs_f64()) })
@@ -321,6 +390,7 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[an
         command: page.command(finding).map_or(String::new(), |command| command.to_string()),
         detail: shared_words::all_detail(finding),
         effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
+        id: identity::of_finding(finding),
         message: finding.trouble.message.as_deref().filter(|_| is_of_all),
         messages: messages.into_iter().map(|(count, message, first)| Message { count, first: Subject::from(first), message }).collect(),
         objects: finding.subjects.iter().map(Subject::from).collect(),
@@ -330,9 +400,53 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[an
         remedy: trouble::remedy(finding),
         seconds: page.now.zip(finding.since()).map(|(now, since)| now.duration_since(since).as_secs_f64().max(0.0)),
         since: finding.since().map(Time),
+        state: page.since_last.and_then(|since| since.state_of(finding)).map(TroubleState::as_str),
         trouble: finding.trouble.kind.as_str(),
+        troubles: troubles(page, finding),
         weight: finding.weight(),
         what: shared_words::all_what(finding),
+    }
+}
+
+/// Each trouble of a finding once.
+fn troubles<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding) -> Vec<IdentifiedTrouble<'a>> {
+    let workloads = finding.workloads.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    let mut found: Vec<IdentifiedTrouble<'_>> = Vec::new();
+    for ((key, subject), workload) in finding.keys().into_iter().zip(&finding.subjects).zip(workloads) {
+        let id = identity::of_key(&key);
+        if found.iter().all(|known| known.id != id) {
+            let object = workload.filter(|workload| workload.kind == key.object.kind).unwrap_or(subject);
+            let first_seen = page.since_last.and_then(|since| since.first_seen(&id)).or(page.now);
+            found.push(IdentifiedTrouble { first_seen: first_seen.map(Time), id, object: Subject::from(object) });
+        }
+    }
+    found
+}
+
+/// A trouble of the earlier triage that is not seen any more.
+fn gone(of: &GoneTrouble) -> Finding<'_> {
+    let EarlierTrouble { id, object, what, trouble, since, first_seen } = &of.trouble;
+    let object = || Subject::from(object);
+    Finding {
+        causes: Vec::new(),
+        command: String::new(),
+        detail: String::new(),
+        effects: Vec::new(),
+        id: id.clone(),
+        message: None,
+        messages: Vec::new(),
+        objects: vec![object()],
+        owner: None,
+        pods: 0,
+        reason: None,
+        remedy: String::new(),
+        seconds: None,
+        since: since.map(Time),
+        state: Some(of.state.as_str()),
+        trouble,
+        troubles: vec![IdentifiedTrouble { first_seen: first_seen.map(Time), id: id.clone(), object: object() }],
+        weight: 0,
+        what: what.clone(),
     }
 }
 

@@ -1,11 +1,13 @@
 //! `triage` as one screen: how much is wrong and at which moment, then what, the weightiest first, what followed from it, who changed what before, and etcd itself.
 
 mod changes;
+mod since_last;
 mod warnings;
 
 use std::io;
 
 use super::duration;
+use super::since_last::identity;
 use super::style::{self, StyledWrite, paint};
 use super::value::{columns, cut};
 use super::visible::visible;
@@ -29,6 +31,9 @@ const MAX_FINDINGS_SHOWN: usize = 6;
 pub fn page(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if let Some(first) = said_first(page) {
         writeln!(out, "{}", paint(style::WARNING, first))?;
+    }
+    if let Some(since) = page.since_last {
+        return since_last::write(page, since, out);
     }
     if page.findings.is_empty() {
         if page.absence.is_none() {
@@ -165,12 +170,21 @@ fn write_finding(
         let text = if page.is_wide || page.width.is_none() { text.into_owned() } else { cut(&text, room) };
         writeln!(out, "{:indent$}{text}", "")?;
     }
+    let id = id_in_wide(page, finding);
+    if !id.is_empty() {
+        writeln!(out, "{:indent$}{}", "", paint(style::FAINT, id.trim_start()))?;
+    }
     changes::write_causes(page, causes, indent, out)?;
     finding.effects.iter().try_for_each(|effect| write_finding(page, effect, &[], (depth + 1, Some(finding)), out))?;
     if !fits && is_full {
         writeln!(out, "{:indent$}{}", "", paint(style::FAINT, &command))?;
     }
     Ok(())
+}
+
+/// The id of a finding, where all is shown: `  id 4f0c1a…`.
+fn id_in_wide(page: &TriagePage<'_>, finding: &Finding) -> String {
+    if page.is_wide { format!("  id {}", identity::of_finding(finding)) } else { String::new() }
 }
 
 /// Whether the detail of what followed is that of its cause: a pod waits for the volume that its claim waits for.

@@ -1,10 +1,13 @@
 //! What is broken, as a page and as a document.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use ketcd_cluster::triage::Answer;
-use ketcd_cluster::{Cluster, Options, files};
+use ketcd_cluster::{At, Cluster, Options, Revision, files};
 use ketcd_history::trouble::TroubleKind;
 use ketcd_render::contract::triage::Triage;
+use ketcd_render::since_last::{EarlierTriage, SinceLast, Unfit};
 use ketcd_render::triage::{TriagePage, page};
 use ketcd_store::SourceKind;
 use ketcd_store::load::{AuditLogs, Limits};
@@ -19,6 +22,11 @@ const K136_CAPTURE: &str = "k136-story";
 
 /// Shows an answer in this many columns.
 fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
+    with_since(answer, width, None, show)
+}
+
+/// The same since an earlier triage.
+fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceLast>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
     let windows: Vec<(Timestamp, Timestamp, bool)> =
         answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
     show(&TriagePage {
@@ -39,10 +47,96 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
         is_selected: answer.is_selected,
         missing: answer.missing.len(),
         by: None,
+        kube_system: answer.kube_system.as_deref(),
+        namespace: None,
+        asked: &[],
+        since_last: since,
         is_wide: false,
         width,
         invocation: &fixture::PLAIN_INVOCATION,
     })
+}
+
+/// The JSON of an answer, compared with an earlier one where it is given.
+fn document(answer: &mut Answer, earlier: Option<&Value>) -> Value {
+    let since = earlier.map(|earlier| SinceLast::new(EarlierTriage::read(earlier.to_string().as_bytes()).unwrap(), answer));
+    with_since(answer, None, since.as_ref(), |shown| serde_json::to_value(Triage::from(shown)).unwrap())
+}
+
+/// The ids of the troubles in findings and their effects, with the state of each.
+fn ids(findings: &Value, into: &mut BTreeMap<String, BTreeSet<String>>) {
+    for finding in findings.as_array().unwrap() {
+        for trouble in finding["troubles"].as_array().unwrap() {
+            let state = finding["state"].as_str().unwrap_or_default().to_owned();
+            into.entry(trouble["id"].as_str().unwrap().to_owned()).or_default().insert(state);
+        }
+        ids(&finding["effects"], into);
+    }
+}
+
+/// A day cut into ten: what one cut has that the one before lacks is new, what it lacks ended, and nothing else did.
+#[tokio::test]
+async fn over_a_day_each_trouble_is_new_once_and_ended_once() {
+    for (name, newest) in [(K120_CAPTURE, 1787), (K136_CAPTURE, 3190)] {
+        let (mut earlier, mut open): (Option<Value>, BTreeSet<String>) = (None, BTreeSet::new());
+        let (mut began, mut ended) = (0, 0);
+        for cut in 1..=10 {
+            let at = Options { at: At::Revision(Revision(newest * cut / 10)), ..Options::default() };
+            let mut answer = fixture::capture(name, at).await.triage().await.unwrap();
+            let mut plain = BTreeMap::new();
+            ids(&document(&mut answer, None)["findings"], &mut plain);
+            let found = document(&mut answer, earlier.as_ref());
+            let mut told = BTreeMap::new();
+            ids(&found["findings"], &mut told);
+            assert!(told.values().all(|states| states.len() == 1), "{name} {cut}: {told:?}");
+            let of =
+                |state: &str| told.iter().filter(|(_, states)| states.contains(state)).map(|(id, _)| id.clone()).collect::<BTreeSet<_>>();
+            let now: BTreeSet<String> = plain.into_keys().collect();
+            if earlier.is_some() {
+                assert_eq!(of("new"), &now - &open, "{name} {cut}");
+                assert_eq!(of("ended"), &open - &now, "{name} {cut}");
+                assert_eq!(of("stays"), &now & &open, "{name} {cut}");
+            }
+            began += (&now - &open).len();
+            ended += of("ended").len();
+            open = now;
+            earlier = Some(found);
+        }
+        assert!(began > 5 && ended > 2, "{name}: {began} began, {ended} ended");
+        assert_eq!(began - ended, open.len(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_stays_keeps_the_moment_at_which_it_was_seen_first() {
+    let answer = |at: &str| {
+        let options = Options { moment: Some(at.parse().unwrap()), ..Options::default() };
+        async move { fixture::capture(K120_CAPTURE, options).await.triage().await.unwrap() }
+    };
+    let mut first = answer("2026-11-20T22:20:30Z").await;
+    let earlier = document(&mut first, None);
+    let mut later = answer("2026-11-20T22:20:40Z").await;
+    let found = document(&mut later, Some(&earlier));
+    let staying = found["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "stays").unwrap();
+    assert_eq!(staying["troubles"][0]["firstSeen"], earlier["time"]);
+    assert_eq!(found["sinceLast"]["revision"], earlier["revision"]);
+}
+
+#[tokio::test]
+async fn an_earlier_triage_of_something_else_is_refused() {
+    let mut answer = triage(K120_CAPTURE).await;
+    let earlier = document(&mut answer, None);
+    let read = |change: &dyn Fn(&mut Value)| {
+        let mut earlier = earlier.clone();
+        change(&mut earlier);
+        EarlierTriage::read(earlier.to_string().as_bytes()).unwrap().fits(&answer, None, &[])
+    };
+    assert_eq!(read(&|_| {}), Ok(()));
+    assert!(
+        matches!(read(&|earlier| earlier["cluster"]["kubeSystem"] = "other".into()), Err(Unfit::Cluster(other, _)) if other == "other")
+    );
+    assert_eq!(read(&|earlier| earlier["time"] = "2126-11-20T22:22:55Z".into()), Err(Unfit::Younger));
+    assert_eq!(read(&|earlier| earlier["scope"]["namespace"] = "web".into()), Err(Unfit::Scope("namespace web".to_owned())));
 }
 
 fn text(answer: &Answer, width: Option<usize>) -> String {

@@ -3,6 +3,7 @@
 mod incomparable;
 mod members;
 mod objects;
+pub mod spec;
 mod state;
 
 pub use incomparable::Incomparable;

@@ -17,8 +17,10 @@ pub struct ComparedState<'c> {
     pub cluster: &'c Cluster,
     /// The revision.
     pub at: At,
-    /// What it is called: a file, a revision.
+    /// What it is called: a file, a revision, a namespace.
     pub name: String,
+    /// The namespace that is compared; `None` where all are.
+    pub namespace: Option<String>,
     /// The moment that was meant, or when the revision was written; `None` where nothing shows it.
     time: Option<Timestamp>,
 }
@@ -26,7 +28,18 @@ pub struct ComparedState<'c> {
 impl<'c> ComparedState<'c> {
     /// Returns the newest state of a cluster.
     pub fn newest(cluster: &'c Cluster, name: &str) -> Self {
-        Self { cluster, at: At::Newest, name: name.to_owned(), time: None }
+        Self { cluster, at: At::Newest, name: name.to_owned(), namespace: cluster.options.namespace.clone(), time: None }
+    }
+
+    /// Returns a namespace of a cluster, at the revision that the cluster looks at.
+    pub fn of_namespace(cluster: &'c Cluster, namespace: &str) -> Self {
+        Self { cluster, at: cluster.at, name: format!("namespace {namespace}"), namespace: Some(namespace.to_owned()), time: None }
+    }
+
+    /// Returns the state with another namespace to compare, which its name then says.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        Self { name: format!("{} (namespace {namespace})", self.name), namespace: Some(namespace.to_owned()), ..self }
     }
 
     /// Returns two states of a cluster, named by their revisions and times; without a revision from the oldest or to the newest that can be read.
@@ -40,7 +53,8 @@ impl<'c> ComparedState<'c> {
         Ok([from, to].map(|WindowEnd { revision, time: meant }| {
             let written = clock.date(revision).map(|dated| dated.time);
             let time = written.map(|time| format!(" ({})", time.strftime("%H:%M:%S"))).unwrap_or_default();
-            Self { cluster, at: At::Revision(revision), name: format!("r{revision}{time}"), time: meant.or(written) }
+            let namespace = cluster.options.namespace.clone();
+            Self { cluster, at: At::Revision(revision), name: format!("r{revision}{time}"), namespace, time: meant.or(written) }
         }))
     }
 

@@ -21,6 +21,8 @@ pub(super) struct PodCase {
     /// The node that it is to be bound to, or on which others make room.
     pub nominated: String,
     pub controller: Option<Named>,
+    /// What its controller is of: the Deployment behind a ReplicaSet.
+    pub workload: Option<Subject>,
     pub claims: Vec<String>,
 }
 
@@ -35,6 +37,7 @@ impl PodCase {
             node: pod["spec"]["nodeName"].as_str().map(str::to_owned),
             nominated: text(&pod["status"]["nominatedNodeName"]).unwrap_or_default(),
             controller: controller_of(pod),
+            workload: None,
             claims,
             subject,
         }

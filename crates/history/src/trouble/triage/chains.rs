@@ -14,6 +14,7 @@ const MAX_NODES_LISTED: usize = 5;
 /// All that is wrong, the weightiest first.
 pub(super) fn findings(triage: Triage) -> Vec<Finding> {
     let mut chains = Chains { triage, found: Vec::new() };
+    chains.find_workloads();
     chains.devices();
     chains.components();
     chains.nodes();
@@ -34,6 +35,15 @@ struct Chains {
 }
 
 impl Chains {
+    /// Notes the workload of each pod.
+    fn find_workloads(&mut self) {
+        let Triage { pods, owners, .. } = &mut self.triage;
+        for pod in pods {
+            let workload = workload_in(owners, pod);
+            pod.workload = workload.map(|(kind, namespace, name)| Subject { kind, namespace, name, uid: String::new() });
+        }
+    }
+
     /// Pods that have a node chosen and wait for the device of a claim: what the scheduler said before is over.
     fn devices(&mut self) {
         let Triage { pods, devices, .. } = &mut self.triage;
@@ -307,7 +317,7 @@ fn workload_in(owners: &BTreeMap<Named, Subject>, pod: &PodCase) -> Option<Named
 fn alike(pods: Vec<PodCase>) -> Vec<Finding> {
     let mut groups: BTreeMap<Likeness, Vec<Finding>> = BTreeMap::new();
     for pod in pods {
-        groups.entry(pod.trouble.likeness()).or_default().push(Finding::new(pod.subject, pod.trouble, 1));
+        groups.entry(pod.trouble.likeness()).or_default().push(Finding::of_pod(pod.subject, pod.workload, pod.trouble));
     }
     let mut findings: Vec<Finding> = groups.into_values().filter_map(joined).collect();
     findings.sort_by_key(|finding| (finding.trouble.kind, std::cmp::Reverse(finding.pods)));

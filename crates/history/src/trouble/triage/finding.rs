@@ -16,6 +16,8 @@ pub struct Finding {
     pub subjects: Vec<Subject>,
     /// What each of them says, in the same order: alike by [`Trouble::likeness`], with messages, counts and beginnings of its own.
     pub troubles: Vec<Trouble>,
+    /// The workload of each of them, in the same order: of pods that have one, and are not told from others of it when they are made anew.
+    pub workloads: Vec<Option<Subject>>,
     /// The controller of all of them, where they are pods of one.
     pub owner: Option<Subject>,
     /// How many pods it affects: those that have it, run on the node, or are missing.
@@ -27,7 +29,20 @@ pub struct Finding {
 impl Finding {
     /// A finding about one object that affects this number of pods.
     pub(super) fn new(subject: Subject, trouble: Trouble, pods: usize) -> Self {
-        Self { troubles: vec![trouble.clone()], trouble, subjects: vec![subject], owner: None, pods, effects: Vec::new() }
+        Self {
+            troubles: vec![trouble.clone()],
+            trouble,
+            subjects: vec![subject],
+            workloads: vec![None],
+            owner: None,
+            pods,
+            effects: Vec::new(),
+        }
+    }
+
+    /// A finding about a pod of this workload.
+    pub(super) fn of_pod(subject: Subject, workload: Option<Subject>, trouble: Trouble) -> Self {
+        Self { workloads: vec![workload], ..Self::new(subject, trouble, 1) }
     }
 
     /// Returns how much it weighs, with all that followed from it.
@@ -44,10 +59,30 @@ impl Finding {
             Some(alike) => {
                 alike.subjects.extend(effect.subjects);
                 alike.troubles.extend(effect.troubles);
+                alike.workloads.extend(effect.workloads);
                 alike.pods += effect.pods;
                 alike.effects.extend(effect.effects);
             }
             None => self.effects.push(effect),
+        }
+    }
+
+    /// Returns a part of it, without effects: the objects at the places that `takes` accepts. Pods are shared out evenly, as far as they are known only in
+    /// sum.
+    pub(super) fn part(&self, takes: impl Fn(usize) -> bool) -> Self {
+        fn taken<T: Clone>(all: &[T], takes: impl Fn(usize) -> bool) -> Vec<T> {
+            all.iter().enumerate().filter(|(place, _)| takes(*place)).map(|(_, one)| one.clone()).collect()
+        }
+        let subjects = taken(&self.subjects, &takes);
+        let troubles = taken(&self.troubles, &takes);
+        Self {
+            trouble: troubles.first().unwrap_or(&self.trouble).clone(),
+            pods: self.pods * subjects.len() / self.subjects.len().max(1),
+            workloads: taken(&self.workloads, &takes),
+            owner: self.owner.clone(),
+            effects: Vec::new(),
+            subjects,
+            troubles,
         }
     }
 
@@ -111,6 +146,7 @@ pub(super) fn joined(mut findings: Vec<Finding>) -> Option<Finding> {
     Some(findings.fold(first, |mut sum, next| {
         sum.subjects.extend(next.subjects);
         sum.troubles.extend(next.troubles);
+        sum.workloads.extend(next.workloads);
         sum.pods += next.pods;
         next.effects.into_iter().for_each(|effect| sum.add_effect(effect));
         sum

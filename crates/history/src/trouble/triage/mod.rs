@@ -6,6 +6,8 @@
 mod cases;
 mod chains;
 mod finding;
+mod identity;
+pub mod since_last;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +21,7 @@ use crate::timeline::Subject;
 use cases::{Named, PodCase, WorkloadCase, controller_of};
 
 pub use finding::{Finding, by_weight};
+pub use identity::TroubleKey;
 
 /// Gathers what is there at one moment.
 #[derive(Default)]
