@@ -14,6 +14,7 @@ mod owner;
 mod pod;
 mod prefetch;
 mod raw_object;
+mod reduced;
 mod resource;
 mod selector;
 mod state;

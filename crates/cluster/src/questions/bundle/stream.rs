@@ -1,0 +1,220 @@
+//! A bundle's versions, read once in the store's order and handed on one by one.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+
+use ketcd_history::clock::Clock;
+use ketcd_kube::is_secret_key;
+use ketcd_redact::Redactor;
+use ketcd_store::recording::WrittenBetween;
+use ketcd_store::{At, Event, EventKind, KeyValue, Revision, Until, Want};
+
+use super::kept::Depth;
+use super::parts::{BundlePart, BundleSummary, MissingPart};
+use super::plan::Bundle;
+use super::value::Values;
+use crate::error::{Error, Result};
+use crate::read::{Keys, Read, events_from};
+
+/// What a walk over the slice meets.
+enum Step {
+    State(Revision),
+    Entry(KeyValue, Depth),
+    StateEnd,
+    Change(Event, Depth),
+    Missing(MissingPart),
+}
+
+impl Bundle<'_> {
+    /// Shows a redactor every object, so that it knows what is to go before the first is written.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn learn(&self, redactor: &mut Redactor) -> Result<()> {
+        let values = Values::new(self.cluster, &self.prefix);
+        let mut learn = |entry: &KeyValue, depth| {
+            if let Some(object) = values.object(entry, depth) {
+                redactor.learn(&String::from_utf8_lossy(&entry.key), &object);
+            }
+        };
+        self.walk(&mut |step| {
+            match step {
+                Step::Entry(entry, depth) => learn(&entry, depth),
+                Step::Change(event, depth) if event.kind == EventKind::Put => learn(&event.key_value, depth),
+                _ => {}
+            }
+            Ok::<(), Error>(())
+        })
+        .await
+    }
+
+    /// Hands on all parts, redacted where a redactor is given, which has learned them.
+    ///
+    /// # Errors
+    /// The source cannot be read, or `take` ends the reading.
+    pub async fn write<E: From<Error>>(
+        &self,
+        redactor: Option<&mut Redactor>,
+        take: &mut dyn FnMut(BundlePart) -> Result<(), E>,
+    ) -> Result<BundleSummary, E> {
+        let clock = match self.is_one_moment {
+            true => None,
+            false => Some(self.cluster.clock_around(&[self.from, self.to], &[]).await?),
+        };
+        let mut writing = Writing::new(self, clock.clone(), redactor);
+        self.walk(&mut |step| match writing.part(step) {
+            Some(part) => take(part),
+            None => Ok(()),
+        })
+        .await?;
+        writing.end().map_or(Ok(()), take)?;
+        let time = |revision| clock.as_ref()?.date(revision).map(|dated| dated.time);
+        Ok(BundleSummary { times: (time(self.from), time(self.to)), ..writing.summary })
+    }
+
+    /// Reads the state at the beginning and the changes after it, of the keys that are kept.
+    async fn walk<E: From<Error>>(&self, each: &mut dyn FnMut(Step) -> Result<(), E>) -> Result<(), E> {
+        let keys = Keys::many(self.kept.ranges(&self.prefix));
+        self.state(&keys, (self.from, self.beginning()), each).await?;
+        if !self.has_changes() {
+            return Ok(());
+        }
+        let mut events = pin!(events_from(self.cluster, keys.clone(), self.from.after(), Until::Revision(self.to)));
+        while let Some(read) = events.try_next().await? {
+            match read {
+                Read::Item(event) => {
+                    if let Some(depth) = self.kept.depth(&event.key_value.key) {
+                        each(Step::Change(event, depth))?;
+                    }
+                }
+                Read::Gap { from, to } => {
+                    each(Step::Missing(MissingPart { from, to }))?;
+                    self.state(&keys, (to, At::Revision(to)), each).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the state that is written as that of a revision.
+    async fn state<E: From<Error>>(
+        &self,
+        keys: &Keys,
+        (revision, at): (Revision, At),
+        each: &mut dyn FnMut(Step) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each(Step::State(revision))?;
+        for range in keys.apart() {
+            let mut entries = self.cluster.source.range(range, at, Want::Values).await.map_err(Error::from)?.entries;
+            while let Some(entry) = entries.try_next().await.map_err(Error::from)? {
+                if let Some(depth) = self.kept.depth(&entry.key) {
+                    each(Step::Entry(entry, depth))?;
+                }
+            }
+        }
+        each(Step::StateEnd)
+    }
+}
+
+/// A writing on its way.
+struct Writing<'w> {
+    values: Values,
+    clock: Option<Arc<Clock>>,
+    redactor: Option<&'w mut Redactor>,
+    show_secrets: bool,
+    summary: BundleSummary,
+    /// The revision of the last change.
+    last: Revision,
+    /// The keys that were counted.
+    counted: HashSet<Bytes>,
+}
+
+impl<'w> Writing<'w> {
+    fn new(bundle: &Bundle<'_>, clock: Option<Arc<Clock>>, redactor: Option<&'w mut Redactor>) -> Self {
+        let (from, to) = (bundle.from, bundle.to);
+        Self {
+            values: Values::new(bundle.cluster, &bundle.prefix),
+            clock,
+            redactor,
+            show_secrets: bundle.cluster.options.show_secrets,
+            summary: BundleSummary { objects: 0, reduced: 0, revisions: 0, masked: 0, left_out: 0, from, to, times: (None, None) },
+            last: from,
+            counted: HashSet::new(),
+        }
+    }
+
+    /// What is written of a step; `None` where nothing is.
+    fn part(&mut self, step: Step) -> Option<BundlePart> {
+        match step {
+            Step::State(at) => Some(BundlePart::State(at)),
+            Step::StateEnd => Some(BundlePart::StateEnd),
+            Step::Missing(missing) => Some(BundlePart::Missing(missing)),
+            Step::Entry(entry, depth) => self.version(entry, depth).map(BundlePart::Entry),
+            Step::Change(event, depth) => self.change(event, depth),
+        }
+    }
+
+    fn change(&mut self, event: Event, depth: Depth) -> Option<BundlePart> {
+        let key_value = match event.kind {
+            EventKind::Put => self.version(event.key_value, depth)?,
+            EventKind::Delete => {
+                self.count(&event.key_value.key, depth);
+                KeyValue { key: self.key(&event.key_value.key), ..event.key_value }
+            }
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
+        };
+        self.summary.revisions += 1;
+        self.last = event.revision;
+        let written = self.written(event.revision);
+        Some(BundlePart::Change(Box::new(Event { key_value, ..event }), written))
+    }
+
+    /// When the newest revision was written that can be dated, if it changed nothing that is kept.
+    fn end(&self) -> Option<BundlePart> {
+        let (_, newest) = self.clock.as_ref()?.dated_span()?;
+        let newest = newest.min(self.summary.to);
+        let written = self.written(newest).filter(|_| newest > self.last)?;
+        Some(BundlePart::Dated(newest, written))
+    }
+
+    fn written(&self, revision: Revision) -> Option<WrittenBetween> {
+        let (earliest, latest) = self.clock.as_ref()?.bounds(revision)?;
+        Some(WrittenBetween { earliest, latest })
+    }
+
+    /// A version as it is written; also one that changed nothing of what is kept, as its revision bounds what an attempt can have seen.
+    fn version(&mut self, entry: KeyValue, depth: Depth) -> Option<KeyValue> {
+        let Some(value) = self.values.written(&entry, depth, self.redactor.as_deref_mut()) else {
+            self.summary.left_out += 1;
+            return None;
+        };
+        self.count(&entry.key, depth);
+        // What was printed need not have a revision.
+        let mod_revision = entry.mod_revision.max(Revision(1));
+        Some(KeyValue { key: self.key(&entry.key), value, mod_revision, ..entry })
+    }
+
+    fn count(&mut self, key: &Bytes, depth: Depth) {
+        if !self.counted.insert(key.clone()) {
+            return;
+        }
+        match depth {
+            Depth::Whole => self.summary.objects += 1,
+            Depth::Scheduling(_) => self.summary.reduced += 1,
+            Depth::Presence => {}
+        }
+        self.summary.masked += u64::from(depth == Depth::Whole && !self.show_secrets && is_secret_key(key));
+    }
+
+    fn key(&mut self, key: &Bytes) -> Bytes {
+        match &mut self.redactor {
+            Some(redactor) => redactor.key(&String::from_utf8_lossy(key)).into_bytes().into(),
+            None => key.clone(),
+        }
+    }
+}

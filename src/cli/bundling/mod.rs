@@ -1,0 +1,99 @@
+//! `bundle`: writes the slice next to its place, searches it for what was to go, and gives it its name when that holds.
+
+mod file;
+mod redaction;
+
+use std::path::Path;
+
+use ketcd_render::bundle as render;
+use ketcd_render::contract::bundle::{Bundle, Redaction};
+use ketcd_render::json;
+use ketcd_store::recording::{BundleScope, RecordingScope};
+
+use crate::cli::connection::inputs::inputs;
+use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Error, Outcome, Result};
+use crate::cli::output::{Format, Output, progress};
+use crate::cli::session::Session;
+use file::{BundleFile, ReportFile};
+use redaction::Redacting;
+pub(in crate::cli) use redaction::RedactionArgs;
+
+/// What was asked besides the flags of every command.
+pub(in crate::cli) struct Asked<'a> {
+    /// The objects.
+    pub words: &'a [String],
+    /// The file.
+    pub out: &'a Path,
+    /// What is redacted.
+    pub redaction: &'a RedactionArgs,
+    /// Whether any file is replaced.
+    pub force: bool,
+}
+
+/// Writes a bundle and says what is in it.
+///
+/// # Errors
+/// Nothing is chosen, a file cannot be written, or what was to go would be in it.
+pub(in crate::cli) async fn bundle(session: &Session, asked: &Asked<'_>, out: &mut Output) -> Result<Outcome> {
+    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+        return Err(session.format.unsupported("bundle", "table, json"));
+    }
+    let inputs = inputs(&session.args);
+    let file = BundleFile::at(asked.out, &inputs, asked.force)?;
+    let mut redacting = asked.redaction.read(session.cluster.options.show_secrets)?;
+    let report = match &redacting {
+        Some(_) => Some(ReportFile::at(&asked.redaction.report_path(asked.out), &inputs, asked.force)?),
+        None => None,
+    };
+    let slice = session.cluster.bundle(asked.words).await?;
+    if let Some(Redacting { redactor, .. }) = &mut redacting {
+        slice.learn(redactor).await?;
+    }
+    let scope = scope(session, &slice, redacting.as_ref()).await?;
+    let redactor = redacting.as_mut().map(|redacting| &mut redacting.redactor);
+    let (written, summary) = file.write(&slice, scope, redactor).await?;
+    if let Some(Redacting { redactor, .. }) = &redacting {
+        progress::start("searching the bundle for what was redacted".to_owned());
+        written.search(redactor).await?;
+    }
+    let (name, window) = (asked.out.display().to_string(), session.window_in_head().await?);
+    let report_name = report.as_ref().map(ReportFile::name).unwrap_or_default();
+    let redaction =
+        redacting.as_ref().map(|redacting| Redaction { replaced: redacting.redactor.report(), report: &report_name, salt: redacting.salt });
+    let bundle = Bundle::new(&name, written.bytes, &summary, redaction, window);
+    if let (Some(report), Some(redaction)) = (report, &bundle.redaction) {
+        report.write(&bundle, redaction)?;
+    }
+    written.name(asked.out)?;
+    progress::end();
+    let next = invocation().reading([("-f", name.clone())]).ketcd("triage");
+    match session.format {
+        Format::Json => json::write_document(&bundle, out)?,
+        _ => render::write_text(&bundle, &next, out)?,
+    }
+    Ok(Outcome::Found)
+}
+
+/// What the bundle says that it is of. Nothing in it names an object.
+async fn scope(session: &Session, slice: &ketcd_cluster::bundle::Bundle<'_>, redacting: Option<&Redacting>) -> Result<RecordingScope> {
+    let status = session.cluster.source.status().await.map_err(Error::from)?;
+    let mut left_out = vec!["what the stories of the chosen objects do not need".to_owned()];
+    if !session.cluster.options.show_secrets {
+        left_out.push("values of Secrets (bundle --show-secrets holds them)".to_owned());
+    }
+    if slice.has_decisions {
+        left_out.push("of other pods and nodes all that no scheduler reads".to_owned());
+    }
+    let redacted: Vec<String> = redacting.iter().flat_map(|redacting| redacting.class_names()).collect();
+    if !redacted.is_empty() {
+        left_out.push(format!("what was redacted: {}", redacted.join(", ")));
+    }
+    Ok(RecordingScope {
+        cluster_id: status.cluster_id.filter(|_| redacting.is_none()),
+        left_out,
+        api_server: slice.is_of_api_server.then(String::new),
+        bundle: Some(BundleScope { one_moment: slice.is_one_moment, redacted }),
+        ..RecordingScope::default()
+    })
+}
