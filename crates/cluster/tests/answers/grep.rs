@@ -253,6 +253,10 @@ async fn bytes_of_recorded_objects_hide_no_text_that_they_show() {
         for KeyValue { key, value, mod_revision, .. } in versions(&cluster).await.into_iter().step_by(101) {
             for decoder in [&cluster.decoder.clone().showing_secrets(true), &stored] {
                 let Body::Object(object) = decoder.decode(&key, &value, mod_revision.0).body else { continue };
+                let managers = SearchedText::any_of(&["kube".to_owned()], false).in_managers(true);
+                let Body::Object(part) = decoder.decode_showing(&key, &value, mod_revision.0, &managers).body else { panic!("{key:?}") };
+                let search_of_managers = search("kube", &[Place::Managers]);
+                assert_eq!(search_of_managers.hits(&part), search_of_managers.hits(&object), "{name} r{mod_revision} {key:?}");
                 // Names of members are many, and each is looked for in all tables.
                 for (members, step) in [(false, 1), (true, 29)] {
                     let mut shown = BTreeSet::new();
@@ -262,6 +266,10 @@ async fn bytes_of_recorded_objects_hide_no_text_that_they_show() {
                         let text = SearchedText::any_of(std::slice::from_ref(&piece), members);
                         let key_text = String::from_utf8_lossy(&key);
                         assert!(decoder.may_show(&key, &value, &text), "{name} r{mod_revision} {key_text}: {piece:?}");
+                        let search = search(&piece, if members { &ALL_PLACES } else { &Place::USUAL });
+                        let part = decoder.decode_showing(&key, &value, mod_revision.0, &text).body;
+                        let Body::Object(part) = part else { panic!("{name} r{mod_revision} {key_text}: {part:?}") };
+                        assert_eq!(search.hits(&part), search.hits(&object), "{name} r{mod_revision} {key_text}: {piece:?}");
                     }
                 }
             }

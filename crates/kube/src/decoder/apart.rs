@@ -10,7 +10,7 @@ use super::fault::{Fault, Result};
 use super::identity::Place;
 use super::stored::Wire;
 use super::typed::FieldValue;
-use super::values::JsonValue;
+use super::values::{Items, JsonValue};
 use super::view::Context;
 use super::wire::Span;
 use super::{Decoder, Part, counted, go_text, text};
@@ -168,6 +168,9 @@ impl<'v> Sides<'v> {
             }
             // An object without metadata is none that a server wrote.
             _ if matches!(place, Place::Metadata(_)) => return Err(Fault::new("no metadata", 0)),
+            [JsonValue::List(ty, old), JsonValue::List(other, new)] if ty == other && kept.is_some_and(|kept| !kept.is_whole()) => {
+                self.items(*ty, [*old, *new], kept)?.map(|items| Some(Value::Array(items)))
+            }
             _ => {
                 let [old, new] = shown;
                 [self.old.value(old, kept)?, self.new.value(new, kept)?]
@@ -177,5 +180,23 @@ impl<'v> Sides<'v> {
             made.extend(member.map(|member| (row.name.to_owned(), member)));
         }
         Ok(())
+    }
+
+    /// Makes what is kept of the items of a list. An item that lies in both versions at the same place, byte by byte, is looked at once.
+    fn items(&mut self, ty: Type, [mut old, mut new]: [Items; 2], kept: Option<&FieldSet>) -> Result<[Vec<Value>; 2]> {
+        let mut made = [Vec::new(), Vec::new()];
+        loop {
+            let shown = [self.old.context.next_item(ty, &mut old)?, self.new.context.next_item(ty, &mut new)?];
+            let is_equal = match &shown {
+                [JsonValue::Hidden, JsonValue::Hidden] => return Ok(made),
+                [JsonValue::Struct(_, old), JsonValue::Struct(_, new)] => self.old.context.slice(*old) == self.new.context.slice(*new),
+                _ => false,
+            };
+            let [old, new] = shown;
+            let new = self.new.value(new, kept)?;
+            let old = if is_equal { new.clone() } else { self.old.value(old, kept)? };
+            made[0].extend(old);
+            made[1].extend(new);
+        }
     }
 }

@@ -4,10 +4,10 @@
 //!
 //! | walk | by | for |
 //! |---|---|---|
-//! | over its members, in the order of its JSON (`view`, `values`) | the message's table | values, types and parts of objects, through serde (`typed`); JSON text, without a value in between (`text`); the members in which two versions differ (`apart`) |
+//! | over its members, in the order of its JSON (`view`, `values`) | the message's table | values, types and parts of objects, through serde (`typed`); JSON text, without a value in between (`text`); the members in which two versions differ (`apart`); the parts that may show a text (`matching`) |
 //! | over its fields, in the order of its bytes (`wire`) | a plan | bytes that tell objects of a kind apart (`excerpt`), with a plan made once for the kind; whether members that are not wanted are sound (`sound`), with the table as its plan |
 //!
-//! `searched` tells from the bytes alone, without a walk, whether an object may show a text.
+//! `searched` tells from the bytes alone, without a walk, whether an object may show a text; `digits` does so for bytes that are shown in base64.
 //!
 //! Only `values` knows what the fields of a type hold, and only `identity` which members are not shown as they are stored.
 
@@ -17,6 +17,7 @@ mod cbor;
 mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
+mod digits;
 mod embedded;
 mod envelope;
 mod excerpt;
@@ -26,6 +27,7 @@ mod go_time;
 mod identity;
 mod managers;
 mod masking;
+mod matching;
 mod metadata;
 mod placed;
 mod raw_json;
@@ -56,7 +58,7 @@ use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
-use super::object::{Body, Decoded, Opaque, UnknownField};
+use super::object::{Body, Decoded, Object, Opaque, UnknownField};
 use super::observer::Observer;
 use super::release::Release;
 use super::secret;
@@ -66,6 +68,7 @@ use super::secret;
 /// | what | is made by |
 /// |---|---|
 /// | an object | [`decode`](Self::decode), or [`decode_only`](Self::decode_only) of some members |
+/// | what may show a text | [`decode_showing`](Self::decode_showing) |
 /// | a type | [`decode_as`](Self::decode_as) |
 /// | JSON text | [`decode_text`](Self::decode_text) |
 /// | what tells objects apart, without decoding them | [`excerpt`](Self::excerpt) |
@@ -205,7 +208,13 @@ impl Decoder {
     }
 
     fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
-        match self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, part)) {
+        let made = self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, part));
+        self.decoded(key, mod_revision, made)
+    }
+
+    /// What became of a value, once it is reported.
+    fn decoded(&self, key: &[u8], mod_revision: i64, made: Result<(Object, Vec<UnknownField>), Opaque>) -> Decoded {
+        match made {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
                 Decoded { body: Body::Object(object), unknown_fields }

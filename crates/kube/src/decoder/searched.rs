@@ -5,33 +5,70 @@
 //! | what | where it is looked for |
 //! |---|---|
 //! | numbers, booleans, times, durations | never in bytes: a text that can be a part of one is in every value |
-//! | bytes, shown in base64 | the bytes that the text stands for, at each of the four places of a group |
+//! | bytes, shown in base64 | the bits that the text stands for, in kinds that have bytes ([`super::digits`]) |
 //! | characters that JSON escapes | a backslash, where the text has such characters; else an escape that Go does not write |
 //! | strings of CBOR in pieces, or shown in base16 or base64url | their heads |
 //! | versions and defaults that the server adds | objects of these kinds are decoded |
 //! | names of members | a text that is a part of the name of a field of Kubernetes' own kinds is in every value |
 
+use std::sync::Arc;
+
 use aho_corasick::AhoCorasick;
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use memchr::{memchr, memmem};
 
+use super::digits::Digits;
 use super::envelope::Envelope;
 use super::stored::find_message;
 use super::{Decoder, cbor, placed, secret, served, versions};
 use crate::proto::kubernetes::MESSAGES;
-
-/// Characters of base64 that stand for three bytes.
-const GROUP_CHARS: usize = 4;
+use crate::proto::table::Message;
 
 /// Texts that are searched for in stored values.
 #[derive(Clone, Debug)]
 pub struct SearchedText {
     /// The texts, and what stands for them in base64; `None` where they may be in any value.
-    bytes: Option<AhoCorasick>,
+    bytes: Option<Finders>,
     /// Whether one has a character that JSON escapes.
     is_escaped: bool,
+    /// Whether field managers are searched, too.
+    in_managers: bool,
+}
+
+/// What finds texts in bytes.
+#[derive(Clone, Debug)]
+struct Finders {
+    as_text: TextFinder,
+    as_base64: Option<Arc<Digits>>,
+}
+
+/// What finds texts as they are.
+#[derive(Clone, Debug)]
+enum TextFinder {
+    One(Box<memmem::Finder<'static>>),
+    Many(AhoCorasick),
+}
+
+impl TextFinder {
+    fn of(texts: &[String]) -> Option<Self> {
+        match texts {
+            [text] => Some(Self::One(Box::new(memmem::Finder::new(text).into_owned()))),
+            texts => AhoCorasick::new(texts).ok().map(Self::Many),
+        }
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::One(finder) => finder.find(bytes).is_some(),
+            Self::Many(finder) => finder.is_match(bytes),
+        }
+    }
+}
+
+impl Finders {
+    /// `None` where nothing can be looked for.
+    fn of(texts: &[String]) -> Option<Self> {
+        Some(Self { as_text: TextFinder::of(texts)?, as_base64: Digits::of(texts)?.map(Arc::new) })
+    }
 }
 
 impl SearchedText {
@@ -39,17 +76,54 @@ impl SearchedText {
     /// An empty list says nothing, so that what is searched for may be in every value.
     pub fn any_of(texts: &[String], members: bool) -> Self {
         let is_anywhere = |text: &String| may_be_rendered(text) || members && is_in_a_field_name(text);
-        let bytes = (!texts.is_empty() && !texts.iter().any(is_anywhere)).then(|| needles(texts)).flatten();
+        let is_certain = !texts.is_empty() && !texts.iter().any(is_anywhere);
         Self {
-            bytes: bytes.and_then(|needles| AhoCorasick::new(needles).ok()),
+            bytes: is_certain.then(|| Finders::of(texts)).flatten(),
             is_escaped: texts.iter().any(|text| text.chars().any(is_escaped)),
+            in_managers: false,
         }
     }
 
-    /// Whether a value that is not sealed may show one of the texts, whatever its kind.
-    fn may_be_in(&self, value: &[u8]) -> bool {
-        let Some(bytes) = &self.bytes else { return true };
-        bytes.is_match(value) || self.may_be_escaped(value)
+    /// The same, searched for in the names of field managers, too, where `is_wanted`.
+    #[must_use]
+    pub fn in_managers(self, is_wanted: bool) -> Self {
+        Self { in_managers: is_wanted, ..self }
+    }
+
+    /// Whether `metadata.managedFields` may show what is searched for.
+    pub(super) fn is_in_managers(&self) -> bool {
+        self.in_managers
+    }
+
+    /// Whether a text that is stored as it is shown has one of the texts.
+    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.bytes.as_ref().is_none_or(|finders| finders.as_text.is_in(bytes))
+    }
+
+    /// Whether JSON or CBOR may show one of the texts.
+    pub(super) fn may_be_in_json(&self, json: &[u8]) -> bool {
+        self.is_in(json) || json.starts_with(&cbor::CBOR_MAGIC) || self.may_be_escaped(json)
+    }
+
+    /// Whether bytes that are shown in base64 may show one of the texts.
+    pub(super) fn may_be_in_base64(&self, bytes: &[u8]) -> bool {
+        self.bytes.as_ref().is_none_or(|finders| finders.as_base64.as_ref().is_some_and(|digits| digits.may_be_in(bytes)))
+    }
+
+    /// Whether a message may show one of the texts, as text, as the base64 of bytes or in JSON and CBOR within it.
+    pub(super) fn may_be_in_message(&self, message: &'static Message, bytes: &[u8]) -> bool {
+        self.is_in(bytes) || self.may_be_escaped(bytes) || self.may_be_encoded_in(message, bytes)
+    }
+
+    /// Whether a message may show one of the texts as the base64 of bytes or in CBOR within it.
+    fn may_be_encoded_in(&self, message: &'static Message, bytes: &[u8]) -> bool {
+        let Some(finders) = &self.bytes else { return true };
+        finders.as_base64.as_ref().is_some_and(|digits| digits.have_place_in(message) && digits.may_be_in(bytes)) || has_odd_cbor(bytes)
+    }
+
+    /// Whether the texts may be in any value.
+    pub(super) fn is_anywhere(&self) -> bool {
+        self.bytes.is_none()
     }
 
     /// Whether JSON in a value writes characters of the texts in another way.
@@ -71,6 +145,11 @@ fn has_odd_strings(item: &[u8]) -> bool {
     item[cbor::CBOR_MAGIC.len()..].iter().any(|byte| IN_PIECES.contains(byte) || (0xd5..=0xdb).contains(byte))
 }
 
+/// Whether CBOR in a message may hold such strings.
+fn has_odd_cbor(message: &[u8]) -> bool {
+    memmem::find_iter(message, &cbor::CBOR_MAGIC).any(|at| has_odd_strings(&message[at..]))
+}
+
 impl Decoder {
     /// Whether the object in a value may show one of the texts. `false` is certain; `true` is to be decided by decoding. What cannot be opened or
     /// recognised may show anything, and so may a Secret whose values are masked.
@@ -80,12 +159,13 @@ impl Decoder {
             return true;
         }
         let Ok(value) = self.unsealed(key, value) else { return true };
-        text.may_be_in(&value)
+        text.is_in(&value)
+            || text.may_be_escaped(&value)
             || match Envelope::of(&value) {
                 Err(_) | Ok(Envelope::Foreign) => true,
                 Ok(Envelope::Protobuf { api_version, kind, .. }) => {
                     self.adds_text(&api_version, &kind)
-                        || memmem::find_iter(&value[..], &cbor::CBOR_MAGIC).any(|at| has_odd_strings(&value[at..]))
+                        || find_message(&api_version, &kind).is_some_and(|message| text.may_be_encoded_in(message, &value))
                 }
                 Ok(Envelope::Cbor) => has_odd_strings(&value) || self.is_conformed(key, &value),
                 Ok(Envelope::Json) => self.is_conformed(key, &value),
@@ -147,50 +227,9 @@ fn is_gos_escape(number: &[u8]) -> bool {
     number.and_then(char::from_u32).is_some_and(is_escaped)
 }
 
-/// What to look for in bytes: the texts, and for those that may stand in base64 the bytes that they stand for. `None` where that is nothing.
-fn needles(texts: &[String]) -> Option<Vec<Vec<u8>>> {
-    let mut needles: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-    for text in texts {
-        let digits = text.trim_end_matches('=');
-        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-        if !digits.bytes().all(is_digit) {
-            continue;
-        }
-        for before in 0..GROUP_CHARS {
-            needles.push(whole_bytes(digits, before)?);
-        }
-    }
-    Some(needles)
-}
-
-/// The bytes that digits of base64 stand for, as far as they are whole, where so many digits stand before them in their group; `None` where none is.
-fn whole_bytes(digits: &str, before: usize) -> Option<Vec<u8>> {
-    /// Digits that stand for nothing.
-    const BLANK_DIGIT: &str = "A";
-    let digits: String = digits
-        .chars()
-        .map(|c| {
-            if c == '-' {
-                '+'
-            } else if c == '_' {
-                '/'
-            } else {
-                c
-            }
-        })
-        .collect();
-    let end = before + digits.len();
-    let padded = BLANK_DIGIT.repeat(before) + &digits + &BLANK_DIGIT.repeat(end.next_multiple_of(GROUP_CHARS) - end);
-    let lenient =
-        GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true).with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let bytes = GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(padded).ok()?;
-    // Each digit is 6 bits.
-    let (first, last) = ((before * 6).div_ceil(8), end * 6 / 8);
-    bytes.get(first..last).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec)
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -233,11 +272,11 @@ mod tests {
             let shown = STANDARD.encode(bytes);
             for start in 0..shown.len() {
                 for end in start + 2..=shown.len() {
-                    assert!(text(&shown[start..end]).may_be_in(bytes), "{}", &shown[start..end]);
+                    assert!(text(&shown[start..end]).may_be_in_base64(bytes), "{}", &shown[start..end]);
                 }
             }
         }
-        assert!(!text("bmdpbng").may_be_in(b"another text"));
+        assert!(!text("bmdpbng").may_be_in_base64(b"another text"));
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Cluster {
         }
         let (until, after) = (self.revision().await?, self.counted_after());
         let keys = Keys { to_newest: self.at == At::Newest, ..self.keys_searched(words).await? };
-        let text = SearchedText::any_of(search.pattern.texts(), search.looks_at(Place::Keys));
+        let text = SearchedText::any_of(search.pattern.texts(), search.looks_at(Place::Keys)).in_managers(search.looks_at(Place::Managers));
         Ok(Grep {
             cluster: self,
             search: Arc::new(search),
@@ -283,7 +283,7 @@ impl Grep<'_> {
 fn searched(pair: EventPair, reporting: &mut Reporting<'_>, (search, text): (&Search, &SearchedText)) -> Version {
     let entry = &pair.event.key_value;
     let may_show = pair.event.kind == EventKind::Put && reporting.decoder().may_show(&entry.key, &entry.value, text);
-    let body = may_show.then(|| reporting.decode(entry));
+    let body = may_show.then(|| reporting.decode_showing(entry, text));
     match body {
         None => Version { pair, hits: Vec::new(), is_opaque: false },
         Some(Body::Object(object)) => Version { hits: search.hits(&object), pair, is_opaque: false },

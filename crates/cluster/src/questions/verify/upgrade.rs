@@ -145,12 +145,12 @@ fn stored(api_version: &str, kind: &Kind, group: &Group, versions: &Versions, (r
         Some((release, stored))
     });
     let when = match first {
-        Some((release, stored)) if release == running => format!("they must be rewritten before, as {stored}"),
+        Some((release, stored)) if release == running => format!("rewrite before the upgrade, as {stored}"),
         Some((release, stored)) if release < target => {
-            format!("they must be rewritten on the way, in {release}, which stores them as {stored}")
+            format!("rewrite on the way, in {release}, which stores {stored}")
         }
-        Some((_, stored)) => format!("rewrite them after the upgrade; no release before {target} stores them as {stored}"),
-        None => "they must be rewritten before".to_owned(),
+        Some((_, stored)) => format!("rewrite after the upgrade: no release before {target} stores {stored}"),
+        None => "rewrite before the upgrade".to_owned(),
     };
     Some(finding(Weight::Medium, format!("{not_served}: {when}")).because(rewrite))
 }
@@ -180,10 +180,8 @@ fn of_definition(definition: &Value) -> Vec<Finding> {
         let text = old.as_str()?;
         let (weight, why) = match version(old) {
             None => (Weight::Medium, "which it no longer defines: they cannot be read"),
-            Some(version) if version["served"] == false => {
-                (Weight::Medium, "which is no longer served: they must be rewritten before it is removed")
-            }
-            Some(_) => (Weight::Low, "which it still serves: rewrite them before it is removed"),
+            Some(version) if version["served"] == false => (Weight::Medium, "which is no longer served: rewrite before it is removed"),
+            Some(_) => (Weight::Low, "which it still serves: rewrite before it is removed"),
         };
         let says = format!("objects of {name} may be stored as {text}, {why}; it stores {stored}");
         Some(Finding::new(FindingKind::Upgrade, weight, says).because(rewrite.clone()))
@@ -212,11 +210,10 @@ mod tests {
         let budgets = "2 objects are stored as policy/v1beta1 PodDisruptionBudget, which";
         let said = format!("low {budgets} 1.25 does not serve but stores itself: nothing has to be rewritten");
         assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 25), Some(said));
-        let said =
-            format!("medium {budgets} 1.37 does not serve: they must be rewritten on the way, in 1.27, which stores them as policy/v1");
+        let said = format!("medium {budgets} 1.37 does not serve: rewrite on the way, in 1.27, which stores policy/v1");
         assert_eq!(says("policy/v1beta1", "PodDisruptionBudget", 37), Some(said));
         let said = "medium 2 objects are stored as extensions/v1beta1 Ingress, which 1.22 does not serve: \
-            they must be rewritten on the way, in 1.21, which stores them as networking.k8s.io/v1";
+            rewrite on the way, in 1.21, which stores networking.k8s.io/v1";
         assert_eq!(says("extensions/v1beta1", "Ingress", 22).as_deref(), Some(said));
         assert!(says("policy/v1beta1", "PodSecurityPolicy", 25).unwrap().contains("a kind that 1.25 does not serve"));
         assert_eq!(says("v1", "Pod", 37), None);

@@ -1,6 +1,7 @@
 //! What the rules found, and the findings that come of it: one for each write, whatever number of rules it breaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bytes::Bytes;
 
@@ -50,26 +51,65 @@ impl Evidence {
     }
 }
 
-/// Gathers what the rules find.
+/// A write: its revision, where that is known, and its key.
+type Write = (Option<Revision>, Bytes);
+
+/// Gathers what the rules find. Of many writes the first ones are held, and of the others only that they are there.
 #[derive(Debug, Default)]
-pub(super) struct Found(Vec<Evidence>);
+pub(super) struct Found {
+    /// The first writes, [`MAX_FINDINGS`] at most, each with its signs and their places among all signs.
+    first: BTreeMap<Write, Vec<(usize, Evidence)>>,
+    /// Hashes of the writes behind these.
+    beyond: HashSet<u64>,
+    /// Signs that copies show too, which count if no copy is found.
+    of_copies: Vec<(usize, Evidence)>,
+    /// How many signs were added.
+    signs: usize,
+}
 
 impl Found {
     /// Adds a sign.
     pub(super) fn add(&mut self, evidence: Evidence) {
-        self.0.push(evidence);
+        self.signs += 1;
+        if evidence.is_of_copies {
+            self.of_copies.push((self.signs, evidence));
+            return;
+        }
+        let write = (evidence.revision, evidence.key.clone());
+        if self.beyond.contains(&hash(&write)) {
+            return;
+        }
+        self.first.entry(write).or_default().push((self.signs, evidence));
+        if self.first.len() > MAX_FINDINGS
+            && let Some((write, _)) = self.first.pop_last()
+        {
+            self.beyond.insert(hash(&write));
+        }
     }
 
     /// Returns the findings, by revision, and how many are not listed. What was written up to `copied_until` was written by a copying program.
     pub(super) fn findings(self, copied_until: Option<Revision>) -> (Vec<Finding>, usize) {
-        let is_copied = |evidence: &Evidence| evidence.is_of_copies && evidence.revision.is_some_and(|at| Some(at) <= copied_until);
-        let mut writes: BTreeMap<(Option<Revision>, Bytes), Vec<Evidence>> = BTreeMap::new();
-        for evidence in self.0.into_iter().filter(|evidence| !is_copied(evidence)) {
-            writes.entry((evidence.revision, evidence.key.clone())).or_default().push(evidence);
+        let Self { first: mut writes, beyond, of_copies, .. } = self;
+        let is_copied = |evidence: &Evidence| evidence.revision.is_some_and(|at| Some(at) <= copied_until);
+        for (place, evidence) in of_copies.into_iter().filter(|(_, evidence)| !is_copied(evidence)) {
+            let write = (evidence.revision, evidence.key.clone());
+            if !beyond.contains(&hash(&write)) {
+                writes.entry(write).or_default().push((place, evidence));
+            }
         }
-        let left = writes.len().saturating_sub(MAX_FINDINGS);
-        (writes.into_iter().take(MAX_FINDINGS).map(|((revision, key), signs)| finding(revision, &key, signs)).collect(), left)
+        let left = beyond.len() + writes.len().saturating_sub(MAX_FINDINGS);
+        let listed = writes.into_iter().take(MAX_FINDINGS).map(|((revision, key), mut signs)| {
+            signs.sort_by_key(|(place, _)| *place);
+            finding(revision, &key, signs.into_iter().map(|(_, sign)| sign).collect())
+        });
+        (listed.collect(), left)
     }
+}
+
+fn hash(write: &Write) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    write.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The finding of one write: the weightiest sign first, the others as further evidence.
@@ -115,5 +155,24 @@ mod tests {
         found.add(sign(9, Weight::High, "of a copy").of_copies());
         let (findings, _) = found.findings(Some(Revision(8)));
         assert_eq!(findings.iter().map(|finding| finding.revision.unwrap().0).collect::<Vec<_>>(), [6, 9]);
+    }
+
+    #[test]
+    fn of_many_writes_the_first_are_listed_and_the_others_counted() {
+        let most = MAX_FINDINGS as i64;
+        let mut found = Found::default();
+        // The last come first; each has two signs, and half of those behind the first have one that copies show too.
+        for revision in (1..=2 * most).rev() {
+            found.add(sign(revision, Weight::Medium, "one"));
+            found.add(sign(revision, Weight::High, "other"));
+            if revision > most && revision % 2 == 0 {
+                found.add(sign(revision, Weight::High, "of a copy").of_copies());
+            }
+        }
+        found.add(sign(3 * most, Weight::High, "of a copy").of_copies());
+        assert!(found.first.len() <= MAX_FINDINGS);
+        let (findings, left) = found.findings(None);
+        assert_eq!((findings.len(), left), (MAX_FINDINGS, MAX_FINDINGS + 1));
+        assert!(findings.iter().zip(1..).all(|(finding, at)| finding.revision == Some(Revision(at)) && finding.evidence == ["one"]));
     }
 }

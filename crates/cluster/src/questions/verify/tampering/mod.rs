@@ -120,6 +120,9 @@ pub(super) async fn unreadable_history(cluster: &Cluster) -> Result<Option<&'sta
     if cluster.has_logs_alone() {
         return Ok(Some("writes past the API server: an audit log holds none"));
     }
+    if cluster.source.arrivals_are_dates() {
+        return Ok(Some("writes past the API server: a bundle does not hold all objects as they are stored"));
+    }
     if cluster.source.is_shared() && cluster.is_long().await? {
         return Ok(Some("writes past the API server: the history of a running etcd is too long to be read whole; check a snapshot of it"));
     }

@@ -35,8 +35,8 @@ pub(super) struct Pass<'c> {
     pub changes: usize,
     /// Whether some are as an API server returned them.
     pub has_served: bool,
-    /// The newest version of each key.
-    newest: HashMap<Bytes, Before>,
+    /// The newest version of each key. Boxed: a table of many keys has as many free places as taken ones, and twice that where it grows.
+    newest: HashMap<Bytes, Box<Before>>,
 }
 
 /// What the pass reads.
@@ -128,7 +128,7 @@ impl<'c> Pass<'c> {
             kind,
             place: RegistryKey::parse(self.prefix, &version.key, self.kinds),
             stored: stored.as_ref(),
-            before: before.as_ref(),
+            before: before.as_deref(),
             source: self.source,
         };
         self.creations.see(&change);
@@ -139,7 +139,7 @@ impl<'c> Pass<'c> {
             let keeps = !self.source.reads_before() && version.value.len() <= MAX_KEPT_BYTES;
             let value = if keeps { version.value.clone() } else { Bytes::new() };
             let before = Before { version: KeyValue { value, ..version.clone() }, stored: stored.kept(), is_exact: true };
-            self.newest.insert(version.key, before);
+            self.newest.insert(version.key, Box::new(before));
         }
     }
 }
