@@ -41,6 +41,16 @@ pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
     bytes: impl Fn(&T) -> usize + Send + 's,
     make: impl Fn(T) -> R + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<R, E>> + Send + 's {
+    in_order_ahead_by(MIN_ITEMS_PER_THREAD, items, bytes, make)
+}
+
+/// The same, where fewer items than `least` are not worth a thread.
+pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
+    least: usize,
+    items: impl Stream<Item = Result<T, E>> + Send + 's,
+    bytes: impl Fn(&T) -> usize + Send + 's,
+    make: impl Fn(T) -> R + Send + Sync + 'static,
+) -> impl Stream<Item = Result<R, E>> + Send + 's {
     let make = Arc::new(make);
     try_stream! {
         let mut items = pin!(items);
@@ -64,7 +74,7 @@ pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
                 }
             }
             // While this one is made, the one before is handed over.
-            let mut ready = mem::replace(&mut ahead, start(taken, &make));
+            let mut ready = mem::replace(&mut ahead, start(taken, least, &make));
             if end.is_some() {
                 ready.append(&mut ahead);
             }
@@ -94,12 +104,16 @@ enum Part<R> {
 }
 
 /// Starts to make something of each of `items`, on as many threads as they are worth.
-fn start<T: Send + 'static, R: Send + 'static>(items: Vec<T>, make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>) -> Vec<Part<R>> {
-    if items.len() < MIN_ITEMS_PER_THREAD {
+fn start<T: Send + 'static, R: Send + 'static>(
+    items: Vec<T>,
+    least: usize,
+    make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>,
+) -> Vec<Part<R>> {
+    if items.len() < least {
         let made: Vec<R> = items.into_iter().map(&**make).collect();
         return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
     }
-    let workers = count().min(items.len().div_ceil(MIN_ITEMS_PER_THREAD));
+    let workers = count().min(items.len().div_ceil(least.max(1)));
     let (each, mut items) = (items.len().div_ceil(workers.max(1)), items.into_iter());
     let start = |_| {
         let (part, make) = (items.by_ref().take(each).collect::<Vec<T>>(), Arc::clone(make));

@@ -34,6 +34,7 @@ const OBJECT_FLAGS: &[&str] = &["release", "unknown", "show_managed_fields", "sh
 /// The flags that each command does not take. What says how a terminal shows the output holds for all; of an API server `--show-secrets` has Secrets
 /// read, so every command that reads data takes it.
 pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
+    ("bundle", &[&["release", "unknown", "show_managed_fields"]]),
     ("completion", &[FILE_FLAGS, DATA_FLAGS, LIVE_FLAGS, MOMENT_FLAGS, NAMESPACE_FLAGS, OBJECT_FLAGS, &["output"]]),
     // It says itself how its file is given.
     (
@@ -72,16 +73,20 @@ pub(in crate::cli) fn takes(command: &str, flag: &str) -> bool {
     !not_taken.flat_map(|group| group.iter()).any(|name| *name == flag)
 }
 
-/// Refuses a flag that was typed and that the command does not take.
+/// Refuses a flag that was typed and that the command does not take. `shown` makes the command line that refuses it, which takes longer than to parse one.
 ///
 /// # Errors
 /// As said.
-pub(in crate::cli) fn check(shown: Command, matches: ArgMatches) -> clap::error::Result<ArgMatches> {
+pub(in crate::cli) fn check(shown: impl FnOnce() -> Command, matches: ArgMatches) -> clap::error::Result<ArgMatches> {
     let Some((name, given)) = matches.subcommand() else { return Ok(matches) };
     let is_typed =
         |id: &str| given.try_contains_id(id).is_ok_and(|is_known| is_known && given.value_source(id) == Some(ValueSource::CommandLine));
-    let untaken =
-        shown.get_arguments().find(|arg| arg.is_global_set() && is_typed(arg.get_id().as_str()) && !takes(name, arg.get_id().as_str()));
+    let is_untaken = |id: &str| !takes(name, id) && is_typed(id);
+    if !given.ids().any(|id| is_untaken(id.as_str())) {
+        return Ok(matches);
+    }
+    let shown = shown();
+    let untaken = shown.get_arguments().find(|arg| arg.is_global_set() && is_untaken(arg.get_id().as_str()));
     let Some(flag) = untaken.and_then(clap::Arg::get_long) else { return Ok(matches) };
     let problem = format!("'{name}' does not take '--{flag}': it would show the same without it");
     Err(shown.clone().error(ErrorKind::ArgumentConflict, problem))

@@ -13,8 +13,9 @@ use ketcd_kube::FieldSet;
 use ketcd_store::{At, Event, Generations, KeyRange, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
 use super::kinds;
-use super::upkeep::Upkeep;
+use super::upkeep::{self, Upkeep};
 use crate::cluster::Cluster;
+use crate::cores::in_order_ahead;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 use crate::read::{Depth, Followed, History, Keys, Read, events_from, knows_before, pairs, walk_back};
@@ -148,9 +149,23 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange
 /// The changes between two revisions, both included, as they are stored. All of them are read of a source that cannot read the version before another one.
 async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<EventPair>> {
     let ranges = ranges(cluster).await?.into_iter().map(|(_, range)| range).collect();
-    let mut upkeep = Upkeep::of(cluster).await?;
-    let mut is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if upkeep.has(cluster, event));
-    let events = events_from(cluster, Keys::many(ranges), from, Until::Revision(to)).try_filter(move |read| ready(is_wanted(read)));
+    let events = events_from(cluster, Keys::many(ranges), from, Until::Revision(to)).map_ok(|read| {
+        let before = if let Read::Item(event) = &read { upkeep::replaced(cluster.source.as_ref(), event) } else { None };
+        (read, before)
+    });
+    let bytes = |(read, before): &(Read<Event>, Option<KeyValue>)| {
+        let written = if let Read::Item(event) = read { event.key_value.value.len() } else { 0 };
+        written + before.as_ref().map_or(0, |before| before.value.len())
+    };
+    let upkeep = Upkeep::of(cluster).await?;
+    let wanted = in_order_ahead(events, bytes, move |(read, before)| {
+        let is_upkeep = match (&read, &before) {
+            (Read::Item(event), Some(before)) => upkeep.has(before, &event.key_value),
+            _ => false,
+        };
+        (!is_upkeep).then_some(read)
+    });
+    let events = wanted.try_filter_map(|read| ready(Ok(read)));
     let pairs = pairs(cluster, events, knows_before(cluster, from).await?, |_| false);
     let pair = |read| if let Read::Item(Followed::Pair(pair)) = read { Some(*pair) } else { None };
     pairs.try_filter_map(|read| ready(Ok(pair(read)))).try_collect().await

@@ -24,12 +24,13 @@ use jiff::Timestamp;
 use ketcd_history::AttributedChange;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
-use ketcd_store::{At, Revision};
+use ketcd_store::{At, KeyRange, Revision, Want};
 
 use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::NotFound;
+use crate::rights::refused::unless_denied;
 
 pub use absence::Absence;
 use absence::absence;
@@ -77,6 +78,8 @@ pub struct Answer {
     pub is_selected: bool,
     /// The single objects that were named and are not there.
     pub missing: Vec<NotFound>,
+    /// The uid of the namespace kube-system, which differs from cluster to cluster; `None` where it could not be read.
+    pub kube_system: Option<String>,
 }
 
 impl Answer {
@@ -125,6 +128,15 @@ impl Cluster {
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
         Ok(StillWrong { findings, patient_classes })
+    }
+
+    /// The uid of the namespace kube-system, which stays when a cluster is restored.
+    async fn kube_system(&self) -> Result<Option<String>> {
+        let key = format!("{}/namespaces/kube-system", self.prefix().await?);
+        let found = unless_denied(self.source.first(KeyRange::key(key), self.at, Want::Values, 1).await)?;
+        let Some(entry) = found.unwrap_or_default().pop() else { return Ok(None) };
+        let decoded = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        Ok(decoded.object().and_then(|namespace| namespace["metadata"]["uid"].as_str()).map(str::to_owned))
     }
 
     /// Returns what is broken at the moment looked at, since when and why, and who changed what before.
@@ -207,6 +219,7 @@ impl Cluster {
             is_partial,
             is_selected,
             missing,
+            kube_system: self.kube_system().await?,
         };
         Ok(answer)
     }

@@ -1,7 +1,8 @@
 //! Pods: those that say that all is well are only counted, by a few fields read where they are stored; the others are decoded.
 
-use futures_util::StreamExt;
+use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 
 use ketcd_history::trouble::triage::Triage;
 use ketcd_kube::{Body, Excerpt, FieldSet, Shown, ShownValue};
@@ -10,6 +11,7 @@ use ketcd_store::KeyValue;
 use super::kinds;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::read::values_on_cores;
 
 /// The fields that say whether all is well, in the order of [`Field`].
 const STATE_FIELDS: [&str; 8] = [
@@ -86,35 +88,43 @@ impl<'v> Glance<'v> {
     }
 }
 
+/// What a pod turned out to be.
+enum Seen {
+    /// It runs and is ready, on this node.
+    Well(String),
+    /// It has done its work.
+    Over,
+    /// It has to be looked at; `None` where it cannot be decoded.
+    Other(Option<Value>),
+}
+
 /// Adds all pods; returns how many there are.
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn read(
-    cluster: &Cluster,
-    mut entries: BoxStream<'_, ketcd_store::Result<KeyValue>>,
-    triage: &mut Triage,
-) -> Result<usize> {
-    let mut count = 0;
+pub(super) async fn read(cluster: &Cluster, entries: BoxStream<'_, ketcd_store::Result<KeyValue>>, triage: &mut Triage) -> Result<usize> {
     let excerpt: Option<Excerpt> = cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &STATE_FIELDS);
     let fields = FieldSet::of(kinds::POD_FIELDS.iter().copied());
-    let mut copied = Vec::new();
-    while let Some(entry) = entries.next().await.transpose()? {
-        count += 1;
-        let mut glance = Glance::default();
-        copied.clear();
+    let mut pods = values_on_cores(cluster, entries, move |entry, reporting| {
+        let (mut glance, mut copied) = (Glance::default(), Vec::new());
         let is_read =
             excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, |shown| glance.see(shown)));
-        if is_read && glance.is_well() {
-            triage.count_pod(glance.node);
-            continue;
+        match glance.node.filter(|_| is_read && glance.is_well()) {
+            Some(node) => Seen::Well(node.to_owned()),
+            None if is_read && glance.is_over() => Seen::Over,
+            None => {
+                let body = reporting.decode_only(&entry, &fields);
+                Seen::Other(if let Body::Object(pod) = body { Some(pod.into_value()) } else { None })
+            }
         }
-        if is_read && glance.is_over() {
-            continue;
-        }
-        let decoded = cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
-        if let Body::Object(pod) = decoded.body {
-            triage.observe(&pod);
+    });
+    let mut count = 0;
+    while let Some(seen) = pods.try_next().await? {
+        count += 1;
+        match seen {
+            Seen::Well(node) => triage.count_pod(Some(&node)),
+            Seen::Other(Some(pod)) => triage.observe(&pod),
+            Seen::Over | Seen::Other(None) => {}
         }
     }
     Ok(count)

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ use ketcd_store::{At, KeyRange, KeyValue, Want};
 use super::{certificates, kinds, pods};
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
+use crate::read::objects_on_cores;
 
 /// Up to this many ReplicaSets are read one by one; if there are more, all are listed.
 const ONE_BY_ONE: usize = 200;
@@ -74,26 +75,20 @@ impl<'s> StateReader<'s> {
 
     /// Hands over every object of a kind that can be decoded.
     async fn each(&self, path: &kinds::Path, mut take: impl FnMut(Value)) -> Result<()> {
-        let Some(mut entries) = self.values(path).await? else { return Ok(()) };
+        let Some(entries) = self.values(path).await? else { return Ok(()) };
         let fields = path.fields.map(|fields| FieldSet::of(fields.iter().copied()));
-        while let Some(entry) = entries.next().await.transpose()? {
+        let is_lease = path.is_lease();
+        let is_wanted = move |entry: &KeyValue| !is_lease || is_watched_lease(&entry.key);
+        let mut objects = objects_on_cores(self.cluster, entries, fields, is_wanted);
+        while let Some(object) = objects.try_next().await? {
             self.add(1);
-            if path.is_lease() && !is_watched_lease(&entry.key) {
-                continue;
-            }
-            self.decode(&entry, fields.as_ref()).into_iter().for_each(&mut take);
+            object.into_iter().for_each(&mut take);
         }
         Ok(())
     }
 
-    fn decode(&self, entry: &KeyValue, fields: Option<&FieldSet>) -> Option<Value> {
-        let decoder = &self.cluster.reporting_decoder;
-        let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
-        let decoded = match fields {
-            Some(fields) => decoder.decode_only(key, value, revision, fields),
-            None => decoder.decode(key, value, revision),
-        };
-        match decoded.body {
+    fn decode(&self, entry: &KeyValue) -> Option<Value> {
+        match self.cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
             Body::Object(object) => Some(object.into_value()),
             Body::Opaque(_) => None,
         }
@@ -110,7 +105,7 @@ impl<'s> StateReader<'s> {
             let key = KeyRange::key(format!("{prefix}/{}/{namespace}/{name}", kinds::REPLICA_SETS.path));
             let Some(mut listing) = self.cluster.range_or_miss(key, self.at, Want::Values).await? else { return Ok(()) };
             while let Some(entry) = listing.entries.next().await.transpose()? {
-                self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
+                self.decode(&entry).iter().for_each(|object| triage.observe(object));
             }
         }
         Ok(())
@@ -156,7 +151,7 @@ impl<'s> StateReader<'s> {
         let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(None) };
         let mut found = Vec::new();
         while let Some(entry) = listing.entries.next().await.transpose()? {
-            found.extend(self.decode(&entry, None));
+            found.extend(self.decode(&entry));
         }
         Ok(Some(found))
     }
@@ -169,12 +164,10 @@ impl<'s> StateReader<'s> {
         let (prefix, namespace) = (self.cluster.prefix().await?, self.cluster.options.namespace.as_deref());
         for kind in self.cluster.kinds().await?.iter().filter(|kind| kind.is_custom()) {
             let keys = KeyRange::prefix(kind.key_prefix(prefix, namespace.filter(|_| kind.namespaced)));
-            let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { continue };
-            while let Some(entry) = listing.entries.next().await.transpose()? {
-                // JSON and CBOR both spell names out.
-                if entry.value.windows(DELETION_MARK.len()).any(|bytes| bytes == DELETION_MARK) {
-                    self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
-                }
+            let Some(listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { continue };
+            let mut objects = objects_on_cores(self.cluster, listing.entries, None, is_marked);
+            while let Some(object) = objects.try_next().await? {
+                object.iter().for_each(|object| triage.observe(object));
             }
         }
         Ok(())
@@ -191,8 +184,8 @@ impl<'s> StateReader<'s> {
         while let Some(entry) = listing.entries.next().await.transpose()? {
             let place = RegistryKey::parse(prefix, &entry.key, built_in()).object().and_then(|object| object.namespace);
             let is_elsewhere = namespace.zip(place).is_some_and(|(wanted, place)| wanted != place);
-            if !is_elsewhere && entry.value.windows(DELETION_MARK.len()).any(|bytes| bytes == DELETION_MARK) {
-                self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
+            if !is_elsewhere && is_marked(&entry) {
+                self.decode(&entry).iter().for_each(|object| triage.observe(object));
             }
         }
         Ok(())
@@ -200,6 +193,11 @@ impl<'s> StateReader<'s> {
 }
 
 const DELETION_MARK: &[u8] = b"deletionTimestamp";
+
+/// Whether a value may be of an object that is being deleted: JSON and CBOR both spell names out.
+fn is_marked(entry: &KeyValue) -> bool {
+    memchr::memmem::find(&entry.value, DELETION_MARK).is_some()
+}
 
 /// Whether a lease says something: of a node, or of a component of the control plane.
 fn is_watched_lease(key: &[u8]) -> bool {

@@ -2,8 +2,8 @@
 //! of what is written, and decoding them would cost most of the time.
 
 use ketcd_history::{LOOKED_AT_FOR_UPKEEP, is_upkeep};
-use ketcd_kube::{Excerpt, FieldSet};
-use ketcd_store::{Event, EventKind, KeyRange, KeyValue};
+use ketcd_kube::{Decoder, Excerpt, FieldSet};
+use ketcd_store::{Event, EventKind, KeyRange, KeyValue, Source};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -34,9 +34,8 @@ const WRITTEN_MEMBERS: [&str; 8] = [
 
 /// Tells such writes from others.
 pub(super) struct Upkeep {
+    decoder: Decoder,
     kinds: Vec<(KeyRange, Excerpt)>,
-    before: Vec<u8>,
-    after: Vec<u8>,
 }
 
 impl Upkeep {
@@ -46,33 +45,33 @@ impl Upkeep {
             let excerpt = cluster.decoder.excerpt(api_version, kind, &written, &[])?;
             Some((KeyRange::prefix(format!("{prefix}/{path}/")), excerpt))
         };
-        Ok(Self { kinds: STATUS_KINDS.into_iter().filter_map(kind).collect(), before: Vec::new(), after: Vec::new() })
+        Ok(Self { decoder: cluster.decoder.clone(), kinds: STATUS_KINDS.into_iter().filter_map(kind).collect() })
     }
 
-    /// Whether an event left all of its object as it was but the status, or says that it was the control plane's own.
-    pub(super) fn has(&mut self, cluster: &Cluster, event: &Event) -> bool {
-        let written = &event.key_value;
-        if event.kind != EventKind::Put || written.version == 1 || !cluster.source.reads_before() {
-            return false;
-        }
-        let Some(replaced) = cluster.source.read_before(written) else { return false };
-        self.is_of_status(&replaced, written) || is_stamped(cluster, &replaced, written)
+    /// Whether a write left all of its object as it was but the status, or says that it was the control plane's own.
+    pub(super) fn has(&self, replaced: &KeyValue, written: &KeyValue) -> bool {
+        self.is_of_status(replaced, written) || self.is_stamped(replaced, written)
     }
 
-    fn is_of_status(&mut self, replaced: &KeyValue, written: &KeyValue) -> bool {
-        let Self { kinds, before, after } = self;
-        let Some((_, excerpt)) = kinds.iter().find(|(keys, _)| keys.contains(&written.key)) else { return false };
-        let copy = |of: &KeyValue, into: &mut Vec<u8>| {
-            into.clear();
-            excerpt.append(&of.key, &of.value, into, |_| ())
+    fn is_of_status(&self, replaced: &KeyValue, written: &KeyValue) -> bool {
+        let Some((_, excerpt)) = self.kinds.iter().find(|(keys, _)| keys.contains(&written.key)) else { return false };
+        let copy = |of: &KeyValue| {
+            let mut copied = Vec::new();
+            excerpt.append(&of.key, &of.value, &mut copied, |_| ()).then_some(copied)
         };
-        copy(replaced, before) && copy(written, after) && before == after
+        copy(replaced).is_some_and(|before| copy(written) == Some(before))
+    }
+
+    /// Whether the object says that the control plane wrote it by itself.
+    fn is_stamped(&self, replaced: &KeyValue, written: &KeyValue) -> bool {
+        let decode = |of: &KeyValue| self.decoder.decode_only(&of.key, &of.value, of.mod_revision.0, &LOOKED_AT_FOR_UPKEEP);
+        let (before, after) = (decode(replaced), decode(written));
+        before.object().zip(after.object()).is_some_and(|(before, after)| is_upkeep(before, after))
     }
 }
 
-/// Whether the object says that the control plane wrote it by itself.
-fn is_stamped(cluster: &Cluster, replaced: &KeyValue, written: &KeyValue) -> bool {
-    let decode = |of: &KeyValue| cluster.decoder.decode_only(&of.key, &of.value, of.mod_revision.0, &LOOKED_AT_FOR_UPKEEP);
-    let (before, after) = (decode(replaced), decode(written));
-    before.object().zip(after.object()).is_some_and(|(before, after)| is_upkeep(before, after))
+/// The version that an update replaced, where the source can read it at once.
+pub(super) fn replaced(source: &dyn Source, event: &Event) -> Option<KeyValue> {
+    let is_update = event.kind == EventKind::Put && event.key_value.version != 1;
+    if is_update && source.reads_before() { source.read_before(&event.key_value) } else { None }
 }

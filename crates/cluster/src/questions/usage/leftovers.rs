@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use ketcd_history::usage::{Remains, remains, superseded_release};
-use ketcd_kube::{Excerpt, FieldSet, ShownValue};
+use ketcd_kube::{Decoder, Excerpt, FieldSet, ShownValue};
 use ketcd_store::KeyValue;
 
-use super::owners::Owners;
 use super::usage_data::Left;
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -38,55 +37,73 @@ const END_MEMBERS: [&[u8]; 2] = [b"completionTime", b"finishedAt"];
 /// What they begin with (RFC 8259; RFC 8949, 3.4.6).
 const CUSTOM_RESOURCE_PREFIXES: [&[u8]; 2] = [b"{", &[0xd9, 0xd9, 0xf7]];
 
-/// Sums by kind, owner's kind, Helm release and reason.
-pub(super) struct LeftBehind {
+/// A kind, the kind of its owner, a Helm release and a reason.
+type Class = (String, String, String, Remains);
+
+/// Reads what says that an object was left behind.
+pub(super) struct LeftoverReader {
     prefix: String,
+    decoder: Decoder,
     pods: Option<Excerpt>,
     fields: FieldSet,
     release_fields: FieldSet,
-    /// What the objects say of their owners.
-    pub owners: Owners,
-    found: BTreeMap<(String, String, String, Remains), (u64, u64)>,
-    copied: Vec<u8>,
+}
+
+/// Sums by class.
+#[derive(Default)]
+pub(super) struct LeftBehind {
+    found: BTreeMap<Class, (u64, u64)>,
 }
 
 impl LeftBehind {
+    /// Notes an object that was left behind.
+    pub(super) fn add(&mut self, class: Class, bytes: u64) {
+        let sum = self.found.entry(class).or_default();
+        sum.0 += 1;
+        sum.1 += bytes;
+    }
+
+    /// The most bytes first.
+    pub(super) fn finish(self, owners: Vec<Left>) -> Vec<Left> {
+        let left = self.found.into_iter();
+        let left = left.map(|((kind, owner, release, reason), (objects, bytes))| Left { kind, owner, release, reason, objects, bytes });
+        let mut left: Vec<Left> = left.chain(owners).collect();
+        left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
+        left
+    }
+}
+
+impl LeftoverReader {
     pub(super) async fn new(cluster: &Cluster) -> Result<Self> {
         Ok(Self {
             prefix: cluster.prefix().await?.to_owned(),
+            decoder: cluster.decoder.clone(),
             pods: cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &["status.phase"]),
             fields: FieldSet::of(LEFTOVER_FIELDS.iter().copied()),
             release_fields: FieldSet::of(RELEASE_FIELDS.iter().copied()),
-            owners: Owners::new(cluster).await?,
-            found: BTreeMap::new(),
-            copied: Vec::new(),
         })
     }
 
-    pub(super) fn see(&mut self, cluster: &Cluster, entry: &KeyValue) {
+    /// Returns what an object is that was left behind; `None` where it was not.
+    pub(super) fn look(&self, entry: &KeyValue) -> Option<Class> {
+        let decode = |fields: &FieldSet| self.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields);
         if self.may_be_release(entry) {
-            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.release_fields);
-            let Some(object) = decoded.object() else { return };
-            let Some(name) = superseded_release(object) else { return };
+            let decoded = decode(&self.release_fields);
+            let object = decoded.object()?;
+            let name = superseded_release(object)?;
             let release = format!("{}/{name}", object["metadata"]["namespace"].as_str().unwrap_or_default());
             let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-            return self.add((kind, String::new(), release, Remains::SupersededRelease), entry);
+            return Some((kind, String::new(), release, Remains::SupersededRelease));
         }
         if !self.may_be_left(entry) {
-            return;
+            return None;
         }
-        let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
-        let Some(object) = decoded.object() else { return };
-        let Some(reason) = remains(object) else { return };
+        let decoded = decode(&self.fields);
+        let object = decoded.object()?;
+        let reason = remains(object)?;
         let owner = object["metadata"]["ownerReferences"][0]["kind"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-        self.add((kind, owner, String::new(), reason), entry);
-    }
-
-    fn add(&mut self, what: (String, String, String, Remains), entry: &KeyValue) {
-        let sum = self.found.entry(what).or_default();
-        sum.0 += 1;
-        sum.1 += entry.value.len() as u64;
+        Some((kind, owner, String::new(), reason))
     }
 
     /// Whether Helm may have stored a release in it.
@@ -98,13 +115,12 @@ impl LeftBehind {
     }
 
     /// Whether it has to be decoded: of pods the phase is read where it is stored, custom resources spell out that they have ended.
-    fn may_be_left(&mut self, entry: &KeyValue) -> bool {
+    fn may_be_left(&self, entry: &KeyValue) -> bool {
         let Some(path) = entry.key.strip_prefix(self.prefix.as_bytes()) else { return false };
         if path.starts_with(b"/pods/") {
-            let mut is_over = false;
-            self.copied.clear();
+            let (mut is_over, mut copied) = (false, Vec::new());
             let read = self.pods.as_ref().is_some_and(|pods| {
-                pods.append(&entry.key, &entry.value, &mut self.copied, |shown| {
+                pods.append(&entry.key, &entry.value, &mut copied, |shown| {
                     is_over |= matches!(shown.value, ShownValue::Text("Succeeded" | "Failed"));
                 })
             });
@@ -114,15 +130,6 @@ impl LeftBehind {
             return true;
         }
         let is_custom = CUSTOM_RESOURCE_PREFIXES.iter().any(|begin| entry.value.starts_with(begin));
-        is_custom && END_MEMBERS.iter().any(|name| entry.value.windows(name.len()).any(|bytes| bytes == *name))
-    }
-
-    /// The most bytes first.
-    pub(super) fn finish(self, cluster: &Cluster) -> Vec<Left> {
-        let left = self.found.into_iter();
-        let left = left.map(|((kind, owner, release, reason), (objects, bytes))| Left { kind, owner, release, reason, objects, bytes });
-        let mut left: Vec<Left> = left.chain(self.owners.finish(cluster)).collect();
-        left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
-        left
+        is_custom && END_MEMBERS.iter().any(|name| memchr::memmem::find(&entry.value, name).is_some())
     }
 }

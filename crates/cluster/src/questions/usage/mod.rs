@@ -7,7 +7,9 @@ mod owners;
 mod usage_data;
 mod writes;
 
-use futures_util::StreamExt;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_history::usage::{Sum, Usage};
 use ketcd_kube::Kinds;
@@ -16,12 +18,13 @@ use ketcd_store::{At, KeyRange, Revision, Want};
 use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::read::values_on_cores;
 
 /// How many of the busiest keys are named.
 const MAX_BUSIEST_KEYS: usize = 50;
 
-use usage_data::UsageOf;
 pub use usage_data::{Large, Left, Managers, NamedKey, UsageData};
+use usage_data::{UsageOf, UsageScope};
 
 impl Cluster {
     /// Reads what fills the source and who wrote, since [`Cluster::since`] where that is set. `full` reads values whatever that costs.
@@ -51,10 +54,8 @@ impl Cluster {
         };
         let mut gathered = UsageData {
             source,
-            prefix: self.prefix().await?.to_owned(),
+            scope: Arc::new(UsageScope { prefix: self.prefix().await?.to_owned(), asked, kinds: Kinds::builtin() }),
             keys: Vec::new(),
-            asked,
-            kinds: Kinds::builtin(),
             usage: Usage::default(),
             managers: None,
             largest: Vec::new(),
@@ -98,20 +99,26 @@ async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(NamedKe
 
 /// What is there at the end of the span.
 async fn state(cluster: &Cluster, gathered: &mut UsageData) -> Result<()> {
-    let mut entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
-    let mut largest = largest_objects::Largest::default();
-    let mut left = leftovers::LeftBehind::new(cluster).await?;
-    while let Some(entry) = entries.next().await.transpose()? {
+    let entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
+    let (mut largest, mut left, mut owners) =
+        (largest_objects::Largest::default(), leftovers::LeftBehind::default(), owners::Owners::default());
+    let (leftovers, owner_reader) = (leftovers::LeftoverReader::new(cluster).await?, owners::OwnerReader::new(cluster).await?);
+    let mut looked = values_on_cores(cluster, entries, move |entry, _| {
+        let (owned, left) = (owner_reader.look(&entry), leftovers.look(&entry));
+        (entry, owned, left)
+    });
+    while let Some((entry, owned, class)) = looked.try_next().await? {
         let counts = gathered.counts(&entry.key);
-        left.owners.see(&entry, counts);
+        owners.add(owned, counts);
         if counts {
-            gathered.usage.live(&entry.key, entry.value.len() as u64);
+            let bytes = entry.value.len() as u64;
+            gathered.usage.live(&entry.key, bytes);
             largest.see(&entry);
-            left.see(cluster, &entry);
+            class.into_iter().for_each(|class| left.add(class, bytes));
         }
     }
     gathered.largest = largest.finish(cluster).await?;
-    gathered.left = left.finish(cluster);
+    gathered.left = left.finish(owners.finish(cluster));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use ketcd_history::usage::Remains;
@@ -15,16 +16,24 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::{Incomplete, Notice};
 
+/// What objects in protobuf begin with (k8s.io/apimachinery pkg/runtime/serializer/protobuf/protobuf.go).
+const PROTOBUF_PREFIX: &[u8] = b"k8s\0";
+
 const OWNER_FIELDS: &[&str] = &["kind", "metadata.deletionTimestamp", "metadata.namespace", "metadata.ownerReferences", "metadata.uid"];
 
-/// Which objects there are, and which owners objects name. Texts are kept as hashes: two that have the same one make an owner look alive, never gone.
-pub(super) struct Owners {
+/// Reads what objects say of their owners. Texts become hashes: two that have the same one make an owner look alive, never gone.
+pub(super) struct OwnerReader {
     prefix: String,
     /// Masks nothing: a reference to a Secret would be masked as one. Of `OWNER_FIELDS` nothing is printed.
     decoder: Decoder,
     kinds: Kinds,
     fields: FieldSet,
     hashes: RandomState,
+}
+
+/// Which objects there are, and which owners objects name.
+#[derive(Default)]
+pub(super) struct Owners {
     /// Hashes of the uids of all objects with their namespaces, and of the keys of those that cannot be decoded.
     exist: HashSet<u64>,
     /// Kinds of the objects that name these owners, with their number and bytes.
@@ -39,7 +48,52 @@ struct OwnerId {
     key: u64,
 }
 
-impl Owners {
+/// What an object says of itself and of its owners.
+#[derive(Default)]
+pub(super) struct Owned {
+    /// The hash by which others may know it.
+    exists: Option<u64>,
+    /// Its kind and its owners, where the garbage collector would look for them.
+    owners: Option<(String, Box<[OwnerId]>)>,
+    bytes: u64,
+}
+
+/// The members that are looked at, as protobuf has them.
+#[derive(Deserialize)]
+struct Named<'v> {
+    kind: String,
+    #[serde(borrow)]
+    metadata: Metadata<'v>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'v> {
+    namespace: Option<&'v str>,
+    uid: Option<&'v str>,
+    deletion_timestamp: Option<String>,
+    #[serde(borrow, default)]
+    owner_references: Vec<Reference<'v>>,
+}
+
+/// A reference to an owner.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reference<'v> {
+    api_version: Option<&'v str>,
+    kind: Option<&'v str>,
+    name: Option<&'v str>,
+    uid: Option<&'v str>,
+}
+
+impl<'v> Reference<'v> {
+    fn of(owner: &'v Value) -> Self {
+        let text = |name: &str| owner[name].as_str();
+        Self { api_version: text("apiVersion"), kind: text("kind"), name: text("name"), uid: text("uid") }
+    }
+}
+
+impl OwnerReader {
     pub(super) async fn new(cluster: &Cluster) -> Result<Self> {
         Ok(Self {
             prefix: cluster.prefix().await?.to_owned(),
@@ -47,53 +101,73 @@ impl Owners {
             kinds: cluster.kinds().await?.clone(),
             fields: FieldSet::of(OWNER_FIELDS.iter().copied()),
             hashes: RandomState::new(),
-            exist: HashSet::new(),
-            owned: HashMap::new(),
         })
     }
 
-    /// Notes an object, and its owners if it `counts`. Events are left out: they are many and own nothing.
-    pub(super) fn see(&mut self, entry: &KeyValue, counts: bool) {
+    /// Looks at an object. Events are left out: they are many and own nothing.
+    pub(super) fn look(&self, entry: &KeyValue) -> Owned {
         if entry.key.strip_prefix(self.prefix.as_bytes()).is_none_or(|path| path.starts_with(b"/events/")) {
-            return;
+            return Owned::default();
+        }
+        let bytes = entry.value.len() as u64;
+        if entry.value.starts_with(PROTOBUF_PREFIX)
+            && let Ok(Named { kind, metadata }) = self.decoder.decode_as::<Named<'_>>(&entry.key, &entry.value, entry.mod_revision.0)
+        {
+            let Metadata { namespace, uid, deletion_timestamp, owner_references } = metadata;
+            let namespace = namespace.filter(|namespace| !namespace.is_empty());
+            let owners = self.owners(namespace, deletion_timestamp.is_some(), owner_references.into_iter());
+            return Owned { exists: uid.map(|uid| self.known_by(namespace, uid)), owners: owners.map(|owners| (kind, owners)), bytes };
         }
         let decoded = self.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
         let Some(object) = decoded.object() else {
-            self.exist.insert(self.hashes.hash_one(&entry.key[..]));
-            return;
+            return Owned { exists: Some(self.hashes.hash_one(&entry.key[..])), ..Owned::default() };
         };
         let metadata = &object["metadata"];
         let namespace = metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty());
-        if let Some(uid) = metadata["uid"].as_str() {
-            self.exist.insert(self.hashes.hash_one((namespace.unwrap_or_default(), uid)));
-        }
-        // What is being deleted is left to whoever holds its finalizers.
-        if !counts || metadata["deletionTimestamp"].is_string() {
-            return;
-        }
-        let Some(named) = metadata["ownerReferences"].as_array().filter(|named| !named.is_empty()) else { return };
-        let owners: Option<Box<[OwnerId]>> = named.iter().map(|owner| self.owner(namespace, owner)).collect();
-        if let Some(owners) = owners {
-            let sums = self.owned.entry(owners).or_default();
-            let sum = sums.entry(object["kind"].as_str().unwrap_or_default().to_owned()).or_default();
-            sum.0 += 1;
-            sum.1 += entry.value.len() as u64;
-        }
+        let named = metadata["ownerReferences"].as_array().into_iter().flatten().map(Reference::of);
+        let owners = self.owners(namespace, metadata["deletionTimestamp"].is_string(), named);
+        let kind = || object["kind"].as_str().unwrap_or_default().to_owned();
+        let exists = metadata["uid"].as_str().map(|uid| self.known_by(namespace, uid));
+        Owned { exists, owners: owners.map(|owners| (kind(), owners)), bytes }
+    }
+
+    /// The hash by which an object is known to those that name it.
+    fn known_by(&self, namespace: Option<&str>, uid: &str) -> u64 {
+        self.hashes.hash_one((namespace.unwrap_or_default(), uid))
+    }
+
+    /// The owners that an object names; `None` where it names none, or one of which nothing can be said. What is being deleted is left to
+    /// the holders of its finalizers.
+    fn owners<'v>(&self, namespace: Option<&str>, is_going: bool, named: impl Iterator<Item = Reference<'v>>) -> Option<Box<[OwnerId]>> {
+        let owners: Option<Box<[OwnerId]>> = named.map(|owner| self.owner(namespace, &owner)).collect();
+        owners.filter(|owners| !is_going && !owners.is_empty())
     }
 
     /// The owner that an object in `namespace` names; `None` where nothing can be said of it, as of kinds that other servers store (aggregated APIs),
     /// and of owners in a namespace of objects that are in none.
-    fn owner(&self, namespace: Option<&str>, owner: &Value) -> Option<OwnerId> {
-        let text = |name: &str| owner[name].as_str().filter(|text| !text.is_empty());
-        let kind: &Arc<Kind> = self.kinds.of_object(text("apiVersion")?, text("kind")?)?;
+    fn owner<'v>(&self, namespace: Option<&str>, owner: &Reference<'v>) -> Option<OwnerId> {
+        let text = |text: Option<&'v str>| text.filter(|text| !text.is_empty());
+        let kind: &Arc<Kind> = self.kinds.of_object(text(owner.api_version)?, text(owner.kind)?)?;
         if !kind.is_stored() || kind.kind == "Event" || kind.namespaced && namespace.is_none() {
             return None;
         }
         // The owner of an object is looked up in the object's namespace (garbagecollector.go, `getObject`).
         let within = namespace.filter(|_| kind.namespaced);
-        let key = kind.key(&self.prefix, within, text("name")?);
-        let uid = self.hashes.hash_one((within.unwrap_or_default(), text("uid")?));
+        let key = kind.key(&self.prefix, within, text(owner.name)?);
+        let uid = self.hashes.hash_one((within.unwrap_or_default(), text(owner.uid)?));
         Some(OwnerId { kind: kind.kind.to_string(), uid, key: self.hashes.hash_one(key.as_bytes()) })
+    }
+}
+
+impl Owners {
+    /// Notes an object, and its owners if it `counts`.
+    pub(super) fn add(&mut self, Owned { exists, owners, bytes }: Owned, counts: bool) {
+        self.exist.extend(exists);
+        if let Some((kind, owners)) = owners.filter(|_| counts) {
+            let sum = self.owned.entry(owners).or_default().entry(kind).or_default();
+            sum.0 += 1;
+            sum.1 += bytes;
+        }
     }
 
     /// The objects none of whose owners exists. Of an incomplete state nothing is said but that.

@@ -1,6 +1,7 @@
 //! What `usage` found.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -82,16 +83,34 @@ pub(super) enum UsageOf {
     Objects(AskedKeys),
 }
 
+/// Which keys count, and as what.
+pub(super) struct UsageScope {
+    pub prefix: String,
+    /// The only keys that count; `None` where all do.
+    pub asked: Option<UsageOf>,
+    pub kinds: Kinds,
+}
+
+impl UsageScope {
+    /// Whether a key is asked for.
+    pub(super) fn counts(&self, key: &[u8]) -> bool {
+        match &self.asked {
+            None => true,
+            Some(UsageOf::Objects(asked)) => asked.contains(key),
+            Some(UsageOf::Namespace(namespace)) => {
+                RegistryKey::parse(&self.prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
+            }
+        }
+    }
+}
+
 /// All that was read.
 pub struct UsageData {
     /// The source's own word.
     pub source: SourceStatus,
-    pub(super) prefix: String,
+    pub(super) scope: Arc<UsageScope>,
     /// The busiest keys.
     pub keys: Vec<(NamedKey, Sum)>,
-    /// The only keys that count; `None` where all do.
-    pub(super) asked: Option<UsageOf>,
-    pub(super) kinds: Kinds,
     /// Sums by key.
     pub usage: Usage,
     /// Sums by field manager, where values were read.
@@ -129,7 +148,7 @@ impl UsageData {
 
     /// Returns whether only some keys count.
     pub fn is_part(&self) -> bool {
-        self.asked.is_some()
+        self.scope.asked.is_some()
     }
 
     /// Returns the single objects that were named and of which no change was counted, and which are not there.
@@ -137,7 +156,7 @@ impl UsageData {
     /// # Errors
     /// The source cannot be read.
     pub async fn absent(&self, cluster: &Cluster) -> Result<Vec<NotFound>> {
-        let Some(UsageOf::Objects(asked)) = &self.asked else { return Ok(Vec::new()) };
+        let Some(UsageOf::Objects(asked)) = &self.scope.asked else { return Ok(Vec::new()) };
         let (prefix, looked) = (cluster.prefix().await?, Looked::UpTo(self.span.1));
         let mut absent = Vec::new();
         for address in &asked.addresses {
@@ -157,25 +176,19 @@ impl UsageData {
 
     /// Returns sums by resource.
     pub fn by_resource(&self) -> Vec<(String, Sum)> {
-        self.usage.by(|key| Some(resource(&self.prefix, key, &self.kinds)))
+        self.usage.by(|key| Some(resource(&self.scope.prefix, key, &self.scope.kinds)))
     }
 
     /// Returns sums by namespace.
     pub fn by_namespace(&self) -> Vec<(String, Sum)> {
         self.usage.by(|key| {
-            let path = RegistryKey::parse(&self.prefix, key, &self.kinds).object();
+            let path = RegistryKey::parse(&self.scope.prefix, key, &self.scope.kinds).object();
             Some(path.and_then(|path| path.namespace).unwrap_or_default().to_owned())
         })
     }
 
     /// Whether a key is asked for.
     pub(super) fn counts(&self, key: &[u8]) -> bool {
-        match &self.asked {
-            None => true,
-            Some(UsageOf::Objects(asked)) => asked.contains(key),
-            Some(UsageOf::Namespace(namespace)) => {
-                RegistryKey::parse(&self.prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
-            }
-        }
+        self.scope.counts(key)
     }
 }

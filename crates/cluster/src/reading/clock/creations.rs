@@ -6,11 +6,12 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use ketcd_kube::FieldSet;
+use ketcd_kube::{Decoder, FieldSet};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::samples::Samples;
 use crate::cluster::Cluster;
+use crate::cores::in_order;
 use crate::error::Result;
 
 /// How much is read for creation times.
@@ -27,6 +28,8 @@ struct Budget {
 const LIVE_BUDGET: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
 /// The budget for a file, whose keys cost little.
 const FILE_BUDGET: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
+/// Fewer versions are not worth a thread.
+const MIN_VERSIONS_PER_THREAD: usize = 64;
 /// Kinds whose objects come and go all the time.
 const FREQUENT_KINDS: [&str; 2] = ["events", "pods"];
 
@@ -54,8 +57,14 @@ pub(super) async fn read(cluster: &Cluster, span: RevisionSpan, samples: &mut Sa
             }
         }
     }
+    let mut versions = Vec::new();
     for entry in parts.into_values() {
-        if let Some(created) = created(cluster, &entry).await? {
+        versions.extend(version(cluster, &entry).await?.map(|version| (entry, version)));
+    }
+    let (decoder, wanted) = (&cluster.decoder, FieldSet::of(["metadata.creationTimestamp"]));
+    let created = in_order(&versions, MIN_VERSIONS_PER_THREAD, |(_, version)| created(decoder, version, &wanted));
+    for ((entry, _), created) in versions.into_iter().zip(created) {
+        if let Some(created) = created {
             samples.add_creation(entry.key, entry.create_revision, created);
         }
     }
@@ -80,15 +89,16 @@ async fn keys(cluster: &Cluster, below: String, at: Revision, most: usize) -> Re
     }
 }
 
-async fn created(cluster: &Cluster, entry: &KeyValue) -> Result<Option<Timestamp>> {
+/// What is stored of a key, in the version that was listed; `None` where it cannot be read any more.
+async fn version(cluster: &Cluster, entry: &KeyValue) -> Result<Option<KeyValue>> {
     let key = KeyRange::key(entry.key.to_vec());
-    let found = match cluster.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
-        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(None),
-        found => found?,
-    };
-    let Some(version) = found.first() else { return Ok(None) };
-    let wanted = FieldSet::of(["metadata.creationTimestamp"]);
-    let decoded = cluster.decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &wanted);
-    let time = decoded.object().and_then(|object| object.pointer("/metadata/creationTimestamp")).and_then(Value::as_str);
-    Ok(time.and_then(|time| time.parse().ok()))
+    match cluster.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(None),
+        found => Ok(found?.into_iter().next()),
+    }
+}
+
+fn created(decoder: &Decoder, version: &KeyValue, wanted: &FieldSet) -> Option<Timestamp> {
+    let decoded = decoder.decode_only(&version.key, &version.value, version.mod_revision.0, wanted);
+    decoded.object()?.pointer("/metadata/creationTimestamp").and_then(Value::as_str)?.parse().ok()
 }

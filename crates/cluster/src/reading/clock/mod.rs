@@ -129,7 +129,7 @@ impl Cluster {
 
     /// Reads the first samples of a long history.
     async fn sample(&self, span: RevisionSpan) -> Result<Clock> {
-        let mut samples = Samples::default();
+        let mut samples = Samples::new(self.source.arrivals_are_dates());
         let tickers = tickers::find(self, span, &mut samples).await?;
         creations::read(self, span, &mut samples).await?;
         let width = (span.newest.0 - span.oldest.0) / ARRIVAL_PARTS + 1;

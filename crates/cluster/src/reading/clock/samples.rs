@@ -15,6 +15,8 @@ pub(super) struct Samples {
     versions: BTreeMap<(Revision, Bytes), Sample>,
     /// When revisions arrived at a recorder, by the first of them.
     arrivals: BTreeMap<Revision, Arrival>,
+    /// Whether these are times that a bundle's source dated revisions by.
+    are_dates: bool,
 }
 
 enum Sample {
@@ -25,6 +27,11 @@ enum Sample {
 }
 
 impl Samples {
+    /// None yet; `are_dates` says whether arrivals are times that a bundle's source dated revisions by.
+    pub(super) fn new(are_dates: bool) -> Self {
+        Self { are_dates, ..Self::default() }
+    }
+
     /// Adds a version.
     pub(super) fn add(&mut self, version: KeyValue) {
         self.versions.insert((version.mod_revision, version.key.clone()), Sample::Version(version));
@@ -69,7 +76,10 @@ impl Samples {
                 }
             }
         }
-        self.arrivals.values().for_each(|arrival| evidence.observe_arrival(arrival));
+        match self.are_dates {
+            true => self.arrivals.values().for_each(|date| evidence.observe_date(date)),
+            false => self.arrivals.values().for_each(|arrival| evidence.observe_arrival(arrival)),
+        }
         evidence.finish()
     }
 }

@@ -45,6 +45,12 @@ pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> 
         alive.observe(entry, object);
     }
     alive.complete(newest);
-    cluster.source.arrivals(Revision(1), newest).iter().for_each(|arrival| evidence.observe_arrival(arrival));
+    let are_dates = cluster.source.arrivals_are_dates();
+    for arrival in &cluster.source.arrivals(Revision(1), newest) {
+        match are_dates {
+            true => evidence.observe_date(arrival),
+            false => evidence.observe_arrival(arrival),
+        }
+    }
     Ok(evidence.finish().with_leases(alive))
 }

@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
 
 /// The object of a key.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeySubject {
     /// The kind, such as `Pod`; the resource, such as `crontabs.stable.example.com`, where its definition is not stored; empty for keys that
     /// belong to no object.

@@ -14,6 +14,7 @@ mod objects;
 mod one_by_one;
 mod stored_pairs;
 mod subjects;
+mod values;
 mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
@@ -29,4 +30,5 @@ pub(crate) use objects::own_key;
 pub use objects::{Extent, Fetch, Item, KeyFilter, name_below};
 pub(crate) use stored_pairs::{Reporting, attributed, clock_of_pairs, pairs_on_cores};
 pub use subjects::Subjects;
+pub(crate) use values::{objects_on_cores, values_on_cores};
 pub use walk_back::{version_replaced, walk_back};

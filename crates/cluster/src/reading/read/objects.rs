@@ -1,5 +1,6 @@
 //! The objects of addresses, one by one, each decoded no further than it is needed: on all cores, in the order of their keys.
 
+use std::future::ready;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -8,23 +9,17 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use super::body::{ReadBody, decoder, decoder_of, fits_stored, kind_of};
 use crate::cluster::Cluster;
-use crate::cores::in_order;
+use crate::cores::in_order_ahead_by;
 use crate::error::{Error, Result};
 use crate::selection::Selection;
+use ketcd_history::Problems;
 use ketcd_kube::{
-    Address, Body, Decoded, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, Opaque, RegistryKey,
-    UnknownField,
+    Address, Body, Decoded, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey,
 };
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
-/// How many available entries are taken at once.
-const MAX_ENTRIES_AT_ONCE: usize = 256;
-
-/// How many stored bytes are decoded at once.
-const MAX_BYTES_AT_ONCE: usize = 4 << 20;
-
 /// Fewer values are not worth a thread.
-const MIN_VALUES_PER_THREAD: usize = 32;
+const MIN_DECODED_ON_THREADS: usize = 64;
 
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,47 +188,29 @@ impl<'c> Fetch<'c> {
         }
     }
 
-    /// Those of `entries` that are asked for and selected.
-    fn picked(
-        &self,
-        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + Unpin,
-        asked: &KeyFilter<'c>,
-        mut limit: usize,
-    ) -> impl Stream<Item = Result<Item<'c>>> + Send {
-        try_stream! {
-            let mut batches = entries.ready_chunks(MAX_ENTRIES_AT_ONCE);
-            while let Some(batch) = batches.next().await {
-                let mut batch = batch.into_iter();
-                while limit > 0 && !batch.as_slice().is_empty() {
-                    let (mut picked, mut size, mut failure) = (Vec::new(), 0, None);
-                    for read in batch.by_ref() {
-                        match read {
-                            Ok(entry) => {
-                                size += entry.value.len();
-                                picked.extend(asked.pick(entry).filter(|item| self.selects(item)));
-                            }
-                            Err(error) => failure = Some(error),
-                        }
-                        if failure.is_some() || picked.len() == limit || size >= MAX_BYTES_AT_ONCE {
-                            break;
-                        }
-                    }
-                    limit -= picked.len();
-                    let least = if self.need == Extent::Key { usize::MAX } else { MIN_VALUES_PER_THREAD };
-                    let bodies = in_order(&picked, least, |item| self.body(item));
-                    for (mut item, (body, problems)) in picked.into_iter().zip(bodies) {
-                        // Now that it is its turn.
-                        self.decoder.report(&item.entry.key, item.entry.mod_revision.0, &problems);
-                        item.body = body;
-                        yield item;
-                    }
-                    failure.map_or(Ok(()), Err)?;
-                }
-                if limit == 0 {
-                    break;
-                }
-            }
-        }
+    /// Those of `entries` that are asked for and selected. While some are handed over, the next are decoded.
+    fn picked<'s>(
+        &'s self,
+        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + Unpin + 's,
+        asked: &'s KeyFilter<'c>,
+        limit: usize,
+    ) -> impl Stream<Item = Result<Item<'c>>> + Send + 's {
+        let picked =
+            entries.map_err(Error::from).try_filter_map(move |entry| ready(Ok(asked.pick(entry).filter(|item| self.selects(item)))));
+        let picked = picked.map_ok(|item| (item.kind, item.entry));
+        let depth = Decoding { decoder: self.quiet.clone(), need: self.need, row_fields: self.row_fields };
+        // Keys alone make nothing.
+        let least = if self.need == Extent::Key { usize::MAX } else { MIN_DECODED_ON_THREADS };
+        let decode = move |(kind, entry): (Option<Arc<Kind>>, KeyValue)| {
+            let (body, problems) = depth.body(kind.as_ref(), &entry);
+            (kind, entry, body, problems)
+        };
+        let bytes = |(_, entry): &(Option<Arc<Kind>>, KeyValue)| entry.value.len();
+        in_order_ahead_by(least, picked.take(limit), bytes, decode).map_ok(move |(kind, entry, body, problems)| {
+            // Now that it is its turn.
+            self.decoder.report(&entry.key, entry.mod_revision.0, &problems);
+            Item { kind, entry, body, prefix: asked.prefix, kinds: asked.kinds }
+        })
     }
 
     fn want(&self) -> Want {
@@ -252,14 +229,22 @@ impl<'c> Fetch<'c> {
         !path.is_some_and(|path| self.selection.fields.rules_out(path.namespace, path.name))
             && (!self.filters_objects() || fits_stored((&self.selection, &self.selected_by), &self.decoder, path, &item.entry))
     }
+}
 
+/// How values are decoded on the way.
+struct Decoding {
+    decoder: Decoder,
+    need: Extent,
+    row_fields: fn(&Kind) -> Option<&'static FieldSet>,
+}
+
+impl Decoding {
     /// Decodes as far as is needed. Returns what is to be reported of it, too.
-    fn body(&self, item: &Item<'_>) -> (ReadBody, Result<Vec<UnknownField>, Opaque>) {
+    fn body(&self, kind: Option<&Arc<Kind>>, KeyValue { key, value, mod_revision, .. }: &KeyValue) -> (ReadBody, Problems) {
         if self.need == Extent::Key {
             return (ReadBody::None, Ok(Vec::new()));
         }
-        let KeyValue { key, value, mod_revision, .. } = &item.entry;
-        let decoder = &*decoder_of(&self.quiet, item.kind.as_ref());
+        let decoder = &*decoder_of(&self.decoder, kind);
         if self.need == Extent::Text {
             let mut text = Vec::with_capacity(value.len() * 2);
             return match decoder.decode_text(key, value, mod_revision.0, &mut text) {
@@ -267,7 +252,7 @@ impl<'c> Fetch<'c> {
                 Err(opaque) => (ReadBody::Opaque(opaque.clone()), Err(opaque)),
             };
         }
-        let fields = item.kind.as_ref().filter(|_| self.need == Extent::Row).and_then(|kind| (self.row_fields)(kind));
+        let fields = kind.filter(|_| self.need == Extent::Row).and_then(|kind| (self.row_fields)(kind));
         let Decoded { body, unknown_fields, .. } = match fields {
             Some(fields) => decoder.decode_only(key, value, mod_revision.0, fields),
             None => decoder.decode(key, value, mod_revision.0),

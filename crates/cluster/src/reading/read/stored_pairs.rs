@@ -9,7 +9,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use ketcd_history::clock::Clock;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, EventPair, Problems};
-use ketcd_kube::{Body, Decoder};
+use ketcd_kube::{Body, Decoded, Decoder, FieldSet, SearchedText};
 use ketcd_store::{Event, EventKind, KeyValue, Revision, Until};
 
 use super::changes::{Followed, Read, events, pairs};
@@ -26,16 +26,40 @@ pub(crate) struct Reporting<'d> {
     found: Vec<(i64, Problems)>,
 }
 
-impl Reporting<'_> {
+impl<'d> Reporting<'d> {
+    /// Nothing is decoded yet.
+    pub(super) fn of(decoder: &'d Decoder) -> Self {
+        Self { decoder, found: Vec::new() }
+    }
+
+    /// What is to be reported, with the revision of each value.
+    pub(super) fn found(self) -> Vec<(i64, Problems)> {
+        self.found
+    }
+
     /// Decodes a version.
     pub(crate) fn decode(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue) -> Body {
-        let decoded = self.decoder.decode(key, value, mod_revision.0);
-        let problems = match &decoded.body {
-            Body::Object(_) => Ok(decoded.unknown_fields),
-            Body::Opaque(opaque) => Err(opaque.clone()),
-        };
-        self.found.push((mod_revision.0, problems));
-        decoded.body
+        self.note(self.decoder.decode(key, value, mod_revision.0), mod_revision.0)
+    }
+
+    /// Decodes these members of a version.
+    pub(crate) fn decode_only(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, fields: &FieldSet) -> Body {
+        self.note(self.decoder.decode_only(key, value, mod_revision.0, fields), mod_revision.0)
+    }
+
+    /// Decodes of a version what may show a text.
+    pub(crate) fn decode_showing(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, text: &SearchedText) -> Body {
+        self.note(self.decoder.decode_showing(key, value, mod_revision.0, text), mod_revision.0)
+    }
+
+    fn note(&mut self, decoded: Decoded, revision: i64) -> Body {
+        let Decoded { body, unknown_fields, .. } = decoded;
+        match &body {
+            Body::Object(_) if unknown_fields.is_empty() => {}
+            Body::Object(_) => self.found.push((revision, Ok(unknown_fields))),
+            Body::Opaque(opaque) => self.found.push((revision, Err(opaque.clone()))),
+        }
+        body
     }
 
     /// The decoder itself, for what is not reported.
@@ -62,9 +86,9 @@ pub(crate) fn pairs_on_cores<'c, T: Send + 'static>(
     let made = move |read: Read<Box<EventPair>>| {
         read.map(|pair| {
             let key = pair.event.key_value.key.clone();
-            let mut reporting = Reporting { decoder: &decoder, found: Vec::new() };
+            let mut reporting = Reporting::of(&decoder);
             let made = make(*pair, &mut reporting);
-            (key, made, reporting.found)
+            (key, made, reporting.found())
         })
     };
     let bytes = |read: &Read<Box<EventPair>>| if let Read::Item(pair) = read { stored_bytes(pair) } else { 0 };

@@ -6,6 +6,7 @@ use std::pin::pin;
 use aho_corasick::AhoCorasick;
 use futures_util::TryStreamExt;
 
+use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Story, Timeline};
 use ketcd_kube::Address;
 use ketcd_store::{At, Event, KeyRange, Until};
@@ -51,6 +52,11 @@ impl Cluster {
 impl Cluster {
     /// Reads the changes of what was asked for and of all that its story needs.
     pub async fn timeline(&self, asked: &Keys) -> Result<Story> {
+        self.story(asked, true, |_| {}).await
+    }
+
+    /// The same. `keeps_changes`: the story holds the changes of what was asked for themselves. `each` sees every change first, oldest first.
+    pub(crate) async fn story(&self, asked: &Keys, keeps_changes: bool, mut each: impl FnMut(&AttributedChange)) -> Result<Story> {
         self.read_once().await?;
         let newest = match self.at {
             At::Newest => self.source.span().await?.newest,
@@ -79,7 +85,8 @@ impl Cluster {
             match read {
                 Read::Gap { from, to } => self.note_gap(from, to),
                 Read::Item(change) => {
-                    let keep = asked.contains(&change.change.key);
+                    let keep = keeps_changes && asked.contains(&change.change.key);
+                    each(&change);
                     story.observe(change, keep);
                 }
             }

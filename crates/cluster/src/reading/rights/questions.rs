@@ -39,6 +39,8 @@ pub enum Question<'a> {
     Everything,
     /// All that is stored, through its history.
     Export,
+    /// Objects with what their stories need, through their history.
+    Bundle,
     /// What a source holds.
     Status,
 }
@@ -90,7 +92,7 @@ const TRIAGE_RIGHT: Right = Right {
     also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
 const EVERYTHING_RIGHT: Right = Right {
-    commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `serve`, `report`, `verify`, `rehearse`, `diff --rev` and `history --all`",
+    commands: "`ls` alone, `grep`, `encryption`, `usage`, `export`, `bundle`, `serve`, `report`, `verify`, `rehearse`, `diff --rev` and `history --all`",
     needs: "all keys",
     also: "",
 };
@@ -133,7 +135,7 @@ impl<'a> Question<'a> {
             Self::WhatIf => Reads { past: false, ..scheduling },
             Self::Triage => Reads { unless: Unaddressed::Troubles, once: true, ..Reads::of(&[]) },
             Self::Everything | Self::Status => Reads::of(&[]),
-            Self::Export => Reads { past: true, ..Reads::of(&[]) },
+            Self::Export | Self::Bundle => Reads { past: true, ..Reads::of(&[]) },
         }
     }
 
@@ -141,7 +143,7 @@ impl<'a> Question<'a> {
     pub fn right(&self) -> &'static Right {
         match self {
             Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) | Self::Grep([]) => &EVERYTHING_RIGHT,
-            Self::Everything | Self::Export => &EVERYTHING_RIGHT,
+            Self::Everything | Self::Export | Self::Bundle => &EVERYTHING_RIGHT,
             Self::Objects(_) | Self::EveryObject | Self::Differences(_) | Self::Extract(_) => &OBJECTS_RIGHT,
             Self::Blame(_) | Self::History([_]) | Self::Timeline([_]) => &ONE_HISTORY,
             Self::History(_) | Self::Timeline(_) | Self::Grep(_) => &HISTORIES_RIGHT,
@@ -192,6 +194,7 @@ mod tests {
                 Question::Triage,
                 Question::Everything,
                 Question::Export,
+                Question::Bundle,
                 Question::Status,
             ];
             for question in questions {

@@ -1,6 +1,7 @@
 //! What rules ask about the state at one revision. Each kind is read once, and only when a rule needs it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
@@ -9,13 +10,14 @@ use serde_json::{Map, Value};
 
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_kube::{Body, FieldSet, Shown, ShownValue};
+use ketcd_kube::{FieldSet, Shown, ShownValue};
 use ketcd_store::{At, KeyRange, Want};
 
 use super::events::{self, Warning};
 use super::object::{has_ended, items, text};
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::read::objects_on_cores;
 
 /// Where the objects of a kind lie, and what of them a rule needs.
 pub(super) struct Kind {
@@ -255,20 +257,8 @@ impl<'c> Facts<'c> {
     }
 
     async fn read(&self, keys: KeyRange, fields: Option<&[&str]>) -> Result<Vec<Value>> {
-        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
+        let Some(listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
         let fields = fields.map(|fields| FieldSet::of(fields.iter().copied()));
-        let decoder = &self.cluster.reporting_decoder;
-        let mut found = Vec::new();
-        while let Some(entry) = listing.entries.try_next().await? {
-            let revision = entry.mod_revision.0;
-            let decoded = match &fields {
-                Some(fields) => decoder.decode_only(&entry.key, &entry.value, revision, fields),
-                None => decoder.decode(&entry.key, &entry.value, revision),
-            };
-            if let Body::Object(object) = decoded.body {
-                found.push(object.into_value());
-            }
-        }
-        Ok(found)
+        objects_on_cores(self.cluster, listing.entries, fields, |_| true).try_filter_map(|object| ready(Ok(object))).try_collect().await
     }
 }

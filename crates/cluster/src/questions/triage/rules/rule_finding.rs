@@ -58,13 +58,16 @@ fn place(findings: &mut Vec<Finding>, found: RuleFinding) {
         return;
     }
     let (mut trouble, mut pods, mut effects) = (found.trouble, found.pods, Vec::new());
+    let mut workloads = vec![None; found.subjects.len()];
     if let Some(replaced) = replaced {
+        // The first object is the one whose trouble is said better.
+        workloads[..1].clone_from_slice(&replaced.workloads[..1]);
         pods = pods.max(replaced.pods);
         effects = replaced.effects;
         trouble.since = trouble.since.or(replaced.trouble.since);
     }
     let troubles = vec![trouble.clone(); found.subjects.len()];
-    let mut finding = Finding { trouble, subjects: found.subjects, troubles, owner: None, pods, effects };
+    let mut finding = Finding { trouble, subjects: found.subjects, troubles, workloads, owner: None, pods, effects };
     let is_explained = |other: &Finding| {
         !found.explains.is_empty() && other.subjects.iter().all(|subject| found.explains.iter().any(|named| is(subject, named)))
     };
@@ -114,10 +117,19 @@ fn take_replaced(findings: &mut Vec<Finding>, subject: &Subject, kinds: &[Troubl
     let taken = shared.subjects.iter().position(|other| is_same(other, subject))?;
     shared.subjects.remove(taken);
     let trouble = shared.troubles.remove(taken);
+    let workloads = vec![shared.workloads.remove(taken)];
     if let Some(first) = shared.troubles.first() {
         shared.trouble = first.clone();
     }
-    Some(Finding { subjects: vec![subject.clone()], troubles: vec![trouble.clone()], trouble, owner: None, pods: 0, effects: Vec::new() })
+    Some(Finding {
+        subjects: vec![subject.clone()],
+        troubles: vec![trouble.clone()],
+        trouble,
+        workloads,
+        owner: None,
+        pods: 0,
+        effects: Vec::new(),
+    })
 }
 
 /// Whether a finding is what brought another one about: a webhook, a quota or an API that its message quotes, or a controller that is gone.

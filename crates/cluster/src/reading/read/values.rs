@@ -1,0 +1,57 @@
+//! Stored values, something made of each on all cores, in their order.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use serde_json::Value;
+
+use ketcd_history::Problems;
+use ketcd_kube::{Body, FieldSet};
+use ketcd_store::KeyValue;
+
+use super::stored_pairs::Reporting;
+use crate::cluster::Cluster;
+use crate::cores;
+use crate::error::{Error, Result};
+
+/// Makes something of each entry. What `make` decodes is reported when it is the entry's turn.
+pub(crate) fn values_on_cores<'c, T: Send + 'static>(
+    cluster: &'c Cluster,
+    entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + 'c,
+    make: impl Fn(KeyValue, &mut Reporting<'_>) -> T + Send + Sync + 'static,
+) -> BoxStream<'c, Result<T>> {
+    let decoder = cluster.decoder.clone();
+    let made = move |entry: KeyValue| {
+        let mut reporting = Reporting::of(&decoder);
+        let key = entry.key.clone();
+        let made = make(entry, &mut reporting);
+        (key, made, reporting.found())
+    };
+    let reported = move |(key, made, found): (Bytes, T, Vec<(i64, Problems)>)| {
+        found.iter().for_each(|(revision, found)| cluster.reporting_decoder.report(&key, *revision, found));
+        made
+    };
+    cores::in_order_ahead(entries.map_err(Error::from), |entry: &KeyValue| entry.value.len(), made).map_ok(reported).boxed()
+}
+
+/// Decodes the objects among some entries, or only these members of each; `None` for what cannot be decoded or is left out.
+pub(crate) fn objects_on_cores<'c>(
+    cluster: &'c Cluster,
+    entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + 'c,
+    fields: Option<FieldSet>,
+    is_wanted: impl Fn(&KeyValue) -> bool + Send + Sync + 'static,
+) -> BoxStream<'c, Result<Option<Value>>> {
+    let fields = fields.map(Arc::new);
+    values_on_cores(cluster, entries, move |entry, reporting| {
+        if !is_wanted(&entry) {
+            return None;
+        }
+        let body = match &fields {
+            Some(fields) => reporting.decode_only(&entry, fields),
+            None => reporting.decode(&entry),
+        };
+        if let Body::Object(object) = body { Some(object.into_value()) } else { None }
+    })
+}
