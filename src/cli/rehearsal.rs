@@ -109,7 +109,7 @@ async fn rehearsed(sources: &Sources, asked: &Asked<'_>) -> Result<Rehearsal> {
             Err(error) => return Err(error),
         }
     }
-    let question = RehearseAsked { target: asked.target, now: Some(asked.now.unwrap_or_else(Timestamp::now)) };
+    let question = RehearseAsked { target: asked.target, now: Some(asked.now.unwrap_or_else(Timestamp::now)), ..RehearseAsked::default() };
     let clusters: Vec<&Cluster> = over.iter().map(|session| &session.cluster).collect();
     let answered = answer::rehearse(&backup.cluster, &clusters, &question).await.map_err(Error::from);
     let live = over.iter().find(|session| session.args.names_live_etcd()).unwrap_or(&backup);
@@ -169,6 +169,7 @@ fn checklist(global: &GlobalArgs, asked: &Asked<'_>) -> CommandLine {
 
 impl Sources {
     fn of(global: &GlobalArgs, asked: &Asked<'_>) -> Result<Self> {
+        answer::check_states(asked.over.len())?;
         let backup = backup(global, asked.backup)?;
         check_names(&backup, asked, global.show_secrets)?;
         if !asked.over.is_empty() && global.connection.given().is_some_and(|given| given.names_endpoints) {

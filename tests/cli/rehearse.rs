@@ -153,6 +153,9 @@ fn errors_say_what_to_name_instead() {
     refused(&[&older, "-o", "yaml"], &["rehearse has no output format yaml", "markdown"]);
     refused(&[&older, "--over", &newest, "--done", "x.db", "-o", "markdown"], &["rehearse --done has no output format markdown"]);
     refused(&["-f", &newest, &older], &["rehearse BACKUP takes no -f", "--over"]);
+    let many: Vec<String> = (0..17).map(|number| format!("--over=/nowhere-{number}.db")).collect();
+    let many: Vec<&str> = [&*older].into_iter().chain(many.iter().map(String::as_str)).collect();
+    refused(&many, &["17 states are too many", "at most 16", "ketcd verify FILE"]);
     refused(&[&older, "--rev", "5"], &["does not take '--rev'"]);
 }
 

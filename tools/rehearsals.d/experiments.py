@@ -1,5 +1,6 @@
 """The experiments: what is there when the backup is taken, and what happens until etcd is lost."""
 
+import json
 import time
 
 from api import MERGE, Refused
@@ -497,8 +498,13 @@ class WatchersNotRaised(Watchers):
     is_raised = False
 
 
+def led_by(holder):
+    """The annotation in which clients of old keep who leads."""
+    return {"control-plane.alpha.kubernetes.io/leader": json.dumps({"holderIdentity": holder, "leaseDurationSeconds": 15})}
+
+
 class Servers(Experiment):
-    """Another API server than then, and another leader of the controllers."""
+    """Another API server than then, another leader of the controllers, and another holder of a lock in an annotation."""
 
     def configure(self, c):
         c.elects = True
@@ -507,8 +513,10 @@ class Servers(Experiment):
         namespace(c, "shop")
         c.wait("the lease of the API server", lambda: c.etcd.keys("/registry/masterleases/"))
         c.wait("the leader", lambda: c.api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager"))
+        make(c, CORE.format("shop", "configmaps"), "v1", "ConfigMap", named("old-lock", annotations=led_by("one")))
 
     def go_on(self, c):
+        patch(c, CORE.format("shop", "configmaps/old-lock"), {"metadata": {"annotations": led_by("two")}})
         holder = self.holder(c)
         c.stop_controllers()
         c.stop_server()
@@ -526,6 +534,34 @@ class Servers(Experiment):
 
     def is_settled(self, c):
         return not any(key.endswith("255.1") for key in c.etcd.keys("/registry/masterleases/")) and self.holder(c) not in self.holders
+
+
+class Callbacks(Experiment):
+    """A webhook whose server is not there refuses writes."""
+
+    def prepare(self, c):
+        namespace(c, "shop")
+        namespace(c, "guarded")
+        c.wait("what a controller writes there", lambda: c.api.get(CORE.format("guarded", "configmaps/kube-root-ca.crt")))
+        make(c, CORE.format("shop", "services"), "v1", "Service", named("hook"), spec={"selector": {"app": "hook"}, "ports": [{"port": 443}]})
+        webhook = {
+            "name": "guard.rehearsals.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 2,
+            "clientConfig": {"service": {"namespace": "shop", "name": "hook"}},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "guarded"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        }
+        make(c, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "admissionregistration.k8s.io/v1",
+             "ValidatingWebhookConfiguration", named("guard"), webhooks=[webhook])
+
+    def go_on(self, c):
+        config(c, "shop", "settings", colour="blue")
+
+    def look(self, c, facts):
+        try:
+            config(c, "guarded", "settings", colour="red")
+            facts.reads["guarded"] = 201
+        except Refused as refused:
+            facts.reads["guarded"] = refused.status
 
 
 class Tokens(Experiment):
@@ -556,5 +592,5 @@ EXPERIMENTS = {
     "fresh-backup": Fresh, "old-backup": Old, "deleted-namespace": DeletedNamespace, "created-namespace": CreatedNamespace,
     "moved-volume": MovedVolume, "deleted-volume": DeletedVolume, "dead-node": DeadNode, "new-node": NewNode, "rotated-keys": RotatedKeys,
     "definitions": Definitions, "three-members": ThreeMembers, "jobs": Jobs, "stateful-sets": StatefulSets, "addresses": Addresses,
-    "watchers": Watchers, "watchers-not-raised": WatchersNotRaised, "api-servers": Servers, "tokens": Tokens,
+    "watchers": Watchers, "watchers-not-raised": WatchersNotRaised, "api-servers": Servers, "callbacks": Callbacks, "tokens": Tokens,
 }

@@ -3,6 +3,7 @@
 Each function below scores one kind of forecast about one object: right, wrong or not observable, and what shows it.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 
@@ -90,7 +91,9 @@ def lost_objects(affected, facts, forecast):
     lacks = re.match(r"its (\S+) (\S+) makes what it lacks", says)
     if lacks:
         owner = facts.after.get((lacks[1], affected["namespace"], lacks[2]))
-        now = len(children(facts.after, affected["kind"], lacks[1], lacks[2], affected["namespace"]))
+        found = children(facts.after, affected["kind"], lacks[1], lacks[2], affected["namespace"])
+        # Those that are being deleted, such as on dead nodes, count no more.
+        now = sum("deletionTimestamp" not in child["metadata"] for child in found)
         asked = (owner or {}).get("spec", {}).get("replicas", now) if affected["kind"] == "Pod" else max(now, 1)
         return choose(owner is not None and now == asked, f"{lacks[1]} {lacks[2]} asks for {asked} and has {now}")
     gone_with = re.match(r"is lost with its (\S+) (\S+)", says)
@@ -131,7 +134,7 @@ def value_at(item, path):
 def lost_changes(affected, facts, forecast):
     says = affected["says"]
     before, newest, after = (objects.get(place(affected)) for objects in (facts.backup, facts.newest, facts.after))
-    if "comes back" in says or "makes it again" in says or "made again" in says:
+    if "comes back" in says:
         return choose(after is not None and uid(after) != uid(newest), "it has not the uid of before" if after else "it is not there")
     named = re.match(r"(.+?)(?: and \d+ more fields?)? go(?:es)? back", says)
     if after is None or uid(after) != uid(before):
@@ -356,6 +359,13 @@ def given_twice(affected, facts, forecast):
     return choose(not wrong, "; ".join(wrong) or "each address is held by whom it says")
 
 
+def callbacks(affected, facts, forecast):
+    answer = facts.reads.get("guarded")
+    if answer is None or "is answered by" not in affected["says"]:
+        return HIDDEN, "no request was made that calls it"
+    return choose(answer == 500, f"the API server answered {answer} to a write that it is asked about")
+
+
 def stored_versions(affected, facts, forecast):
     lost = re.match(r"would no longer serve (.+)", affected["says"]) if affected else None
     if not lost:
@@ -385,9 +395,18 @@ def api_servers(affected, facts, forecast):
     return choose((key not in facts.keys_after) == vanishes, f"its key came back, and is {'gone' if key not in facts.keys_after else 'there'}")
 
 
+def leader(item):
+    """Who holds a lock that is kept in an annotation."""
+    record = (item or {}).get("metadata", {}).get("annotations", {}).get("control-plane.alpha.kubernetes.io/leader")
+    return json.loads(record)["holderIdentity"] if record else None
+
+
 def leader_locks(affected, facts, forecast):
     said = re.match(r"is held by (\S+) for (\d+) s", affected["says"])
     item = facts.backup.get(place(affected))
+    if affected["kind"] != "Lease":
+        then, now = (leader(of.get(place(affected))) for of in (facts.backup, facts.after))
+        return choose(said and said[1] == then == now, f"its annotation named {then} in the backup, and names {now}")
     key = f"/registry/leases/{affected['namespace']}/{affected['name']}"
     first = next((event["time"] for event in facts.events if event["key"] == key), None)
     if not said or not item or item["spec"].get("holderIdentity") != said[1]:
@@ -407,7 +426,7 @@ def tokens(affected, facts, forecast):
 
 def watchers(affected, facts, forecast):
     back, then, now = (facts.revisions[name] for name in ("restored", "backup", "newest"))
-    said = [int(number) for number in re.findall(r"\d+", forecast["says"])][:3]
+    said = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d|\d", forecast["says"])][:3]
     if said != [now - then, now, then]:
         return WRONG, f"{then} and {now} are the revisions"
     if back > now:
@@ -420,7 +439,7 @@ def events(affected, facts, forecast):
         names = lambda objects: {(place[1], place[2]) for place in objects if place[0] == "Event"}
         back = names(facts.backup) - names(facts.newest)
         is_back = all(any(key.endswith(f"/{space}/{name}") for key in facts.keys_then) for space, name in back)
-        return choose(is_back and f"and {len(back)} of then be back" in forecast["says"], f"{len(back)} came back")
+        return choose(is_back and f"and {len(back):,} of then be back" in forecast["says"], f"{len(back)} came back")
     is_there = any(key.startswith("/registry/events/") and key.endswith(f"/{affected['name']}") for key in facts.keys_then)
     return choose(is_there == affected["says"].startswith("goes back"), f"its key is {'' if is_there else 'not '}there")
 
@@ -430,6 +449,6 @@ KINDS = {
     "podsReturn": pods_return, "podsOrphaned": pods_orphaned, "jobsAgain": jobs_again, "cronJobs": cron_jobs, "statefulVolumes": stateful_volumes,
     "volumesGone": volumes_gone, "volumesElsewhere": volumes_elsewhere, "volumesUnknown": volumes_unknown, "claimsHang": claims_hang,
     "nodesGone": nodes_gone, "nodesUnknown": nodes_unknown, "nodesDiffer": nodes_differ, "givenTwice": given_twice,
-    "storedVersions": stored_versions, "encryptionKeys": encryption_keys, "apiServers": api_servers, "leaderLocks": leader_locks, "tokens": tokens,
+    "callbacks": callbacks, "storedVersions": stored_versions, "encryptionKeys": encryption_keys, "apiServers": api_servers, "leaderLocks": leader_locks, "tokens": tokens,
     "watchers": watchers, "events": events,
 }

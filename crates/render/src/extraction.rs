@@ -44,6 +44,14 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
         let counts: Vec<String> = summary.stripped.iter().map(|(name, count)| format!("{name} {count}")).collect();
         lines.push(format!("stripped: {}; --rules explains them, --keep RULE keeps what one strips", counts.join(", ")));
     }
+    if !summary.maybe_older.is_empty() {
+        lines.push(format!(
+            "{} may be older: what was there at --since is compacted, so that everybody who ever wrote the object counts; to know, read that state too, as \
+             another -f: {}",
+            counted(summary.maybe_older.len(), "manifest"),
+            list(&summary.maybe_older.iter().collect::<Vec<_>>())
+        ));
+    }
     for (reason, ids) in grouped(summary.unconverted.iter().map(|(id, reason)| (reason.as_str(), id))) {
         let are = if ids.len() == 1 { "is as it was" } else { "are as they were" };
         lines.push(format!("{} {are} stored: {reason}", list(&ids)));
@@ -212,6 +220,17 @@ mod tests {
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].starts_with("70 volumes have the reclaim policy Delete: ") && lines[0].ends_with("and 58 more"), "{lines:?}");
         assert!(lines[1].ends_with("/once will run again from the start"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_may_be_older_is_said_with_the_way_to_know() {
+        let summary =
+            ExtractionSummary { maybe_older: vec![ObjectId::new("", "ConfigMap", Some("a"), "b")], ..ExtractionSummary::default() };
+        let lines = notes(&summary);
+        assert!(
+            lines.len() == 1 && lines[0].starts_with("1 manifest may be older: ") && lines[0].ends_with("as another -f: configmap/a/b"),
+            "{lines:?}"
+        );
     }
 
     #[test]

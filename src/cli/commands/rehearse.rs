@@ -13,8 +13,8 @@ use ketcd_kube::Release;
 /// Say what restoring a backup would do
 ///
 /// Compares the backup with the newest state that is left, such as the disk of a member that survived. The first line is the decision: what is lost, what
-/// runs and will not be known to the API, what will not fit, and whether another source is better. Each forecast below names its objects and the command
-/// that shows or mends it. `-o markdown` prints the way through as a checklist, with the exact commands of the restore. Nothing is written and nothing is
+/// runs and will not be known to the API, what will not fit, and whether another source is better. Each forecast below has a command that shows or mends
+/// it; `-o wide` shows all commands, and up to 1,000 objects of each forecast. `-o markdown` prints the way through as a checklist, with the exact commands of the restore. Nothing is written and nothing is
 /// restored. Exit code 0: nothing weighs; 1: something does, or another source is better; 2: the backup cannot be restored, or is of another cluster.
 /// Without --over, the backup alone answers, or the live etcd that the flags name is the newest state.
 #[derive(Args, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct RehearseArgs {
     #[arg(value_name = "BACKUP", value_hint = clap::ValueHint::AnyPath)]
     backup: Option<String>,
     /// A state that is left: a member's data dir, a younger backup, a recording, or a live etcd (`https://10.0.0.1:2379`). The newest is compared, all are
-    /// ranked.
+    /// ranked; at most 16.
     #[arg(long, value_name = "NEWEST", value_hint = clap::ValueHint::AnyPath)]
     over: Vec<String>,
     /// After the restore: compare this cluster with the forecast, and say what came as forecast (exit code 0) and what did not (1).

@@ -12,7 +12,8 @@ use ketcd_history::clock::Bound;
 pub(in crate::cli) struct WrittenArgs {
     /// Only objects written after this: a revision (`441846` or `r441846`), a time, or an age (`26h`).
     ///
-    /// A revision may be older than the readable history: an object says by itself when it was written last.
+    /// A revision may be older than the readable history: an object says by itself when it was written last. By whom since then shows only where the state
+    /// of then is readable; elsewhere everybody who ever wrote it counts, and what may be older is named. A backup of that time as another -f decides it.
     #[arg(long, hide_short_help = true, value_name = "REV|TIME", allow_hyphen_values = true, value_parser = since, conflicts_with = "rules")]
     since: Option<Bound>,
     /// Only objects that these wrote, after --since if it is given: `people`, `gitops`, `all`.

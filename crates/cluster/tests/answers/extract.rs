@@ -1,14 +1,14 @@
 //! What is gathered to be extracted from recorded clusters, and what is left out and why.
 
-use ketcd_cluster::extract::{Gathered, LeftOut, Targets, With};
+use ketcd_cluster::extract::{By, Gathered, LastWritten, LeftOut, Targets, With};
 use ketcd_cluster::not_found::Whereabouts;
-use ketcd_cluster::{Cluster, Error, Nothing, Options};
+use ketcd_cluster::{Cluster, Error, Nothing, Options, Revision};
 use ketcd_restore::exclusions::OWNED_EXCLUSION;
 use ketcd_restore::{ObjectId, Switches};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
-use crate::fixture::{capture, cluster_of, database, of_namespace};
+use crate::fixture::{capture, cluster_of, database, of_namespace, open, path};
 
 /// What words name, without what belongs to it.
 async fn gathered(cluster: &Cluster, words: &[&str]) -> Gathered {
@@ -216,4 +216,27 @@ async fn a_namespace_has_custom_resources_without_definitions_too() {
     let nowhere = open(Options { prefix: Some("/nowhere".to_owned()), all_namespaces: true, ..Options::default() }).await;
     let error = nowhere.extract(&Targets::Everything, With::default(), &Switches::default()).await.err().unwrap();
     assert!(matches!(&error, Error::Nothing(Nothing::Objects { prefix }) if prefix == "/nowhere"), "{error:?}");
+}
+
+/// Where the version of then is compacted, all who ever wrote an object count: that is said of each. Read with a file that has that version, it is decided.
+#[tokio::test]
+async fn what_may_have_been_written_before_is_named() {
+    let written = LastWritten { after: Some(Revision(1_500)), by: vec![By::People] };
+    let found = async |captures: &[&str]| {
+        let files: Vec<String> = captures.iter().map(|capture| path(capture)).collect();
+        let cluster = open(&files, Options { all_namespaces: true, ..Options::default() }).await.unwrap();
+        cluster.extract_written(&Targets::Everything, With::default(), &Switches::default(), &written).await.unwrap()
+    };
+    let (compacted, joined) = (found(&["k136-story/compacted.db.zst"]).await, found(&["k136-story", "k136-story/compacted.db.zst"]).await);
+    assert!(joined.maybe_older.is_empty(), "{:?}", joined.maybe_older);
+    let more: Vec<ObjectId> = compacted.objects.keys().filter(|id| !joined.objects.contains_key(*id)).cloned().collect();
+    assert!(!more.is_empty() && joined.objects.keys().all(|id| compacted.objects.contains_key(id)));
+    assert!(more.iter().all(|id| compacted.maybe_older.contains(id)), "{more:?}");
+    let summary = compacted.into_manifests(&Switches::default(), None).summary;
+    assert!(more.len() <= summary.maybe_older.len() + summary.left_out.len() && !summary.maybe_older.is_empty());
+    // By their managers, which are read though no manifest has them, these are not people's.
+    let names = names(&joined);
+    assert!(names.contains(&"Pod/lab/details".to_owned()) && !names.iter().any(|name| name.starts_with("Node/")), "{names:?}");
+    let manifests = joined.into_manifests(&Switches::default(), None).manifests;
+    assert!(manifests.iter().all(|manifest| manifest["metadata"]["managedFields"].is_null()));
 }

@@ -1,12 +1,12 @@
 //! What a restore loses, of made-up stores and of a recorded cluster against an earlier state of itself, and how it is done.
 
-use ketcd_cluster::rehearse::{Distribution, Forecast, ForecastKind, Rehearsal, RehearseAsked, rehearse};
+use ketcd_cluster::rehearse::{Distribution, Forecast, ForecastKind, MAX_STATES, Rehearsal, RehearseAsked, rehearse};
 use ketcd_cluster::verify::{Verdict, Weight};
-use ketcd_cluster::{Cluster, Options, Revision};
+use ketcd_cluster::{Cluster, Error, Options, Revision};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
-use crate::fixture::{at_revision, capture, database};
+use crate::fixture::{at_revision, capture, database, path};
 
 /// A key and an object with the entries of its managers: each a name and a second.
 fn managed(kind: &str, name: &str, spec: &Value, managers: &[(&str, u32)]) -> (String, String) {
@@ -147,4 +147,76 @@ async fn the_way_is_that_of_the_distribution() {
     let way = rehearse(&backup, &[], &RehearseAsked::default()).await.unwrap().way;
     assert_eq!((way.distribution, way.bump), (Distribution::K3s, None));
     assert!(way.steps.iter().flat_map(|step| &step.commands).any(|command| command.starts_with("k3s server --cluster-reset")), "{way:?}");
+}
+
+#[tokio::test]
+async fn each_forecast_has_a_command() {
+    let asked = RehearseAsked { now: Some("2027-01-01T00:00:00Z".parse().unwrap()), ..RehearseAsked::default() };
+    for name in ["k120-story", "k136-story"] {
+        let newest = capture(name, Options::default()).await;
+        for revision in [300, 600, 900, 1_200, 1_500] {
+            let backup = capture(name, at_revision(revision)).await;
+            for over in [&[&newest][..], &[]] {
+                let rehearsal = rehearse(&backup, over, &asked).await.unwrap();
+                let without: Vec<&Forecast> = rehearsal.forecasts.iter().filter(|forecast| forecast.commands.is_empty()).collect();
+                assert!(!rehearsal.forecasts.is_empty() && without.is_empty(), "{name} r{revision}: {without:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_the_state_of_then_is_compacted_the_backup_is_read_with_the_newest() {
+    let [backup, newest] = ["k136-story", "k136-story/compacted.db.zst"];
+    let rehearsal = rehearsed(&capture(backup, at_revision(600)).await, &capture(newest, Options::default()).await).await;
+    let extract = format!("ketcd -f {} -f {} extract -A --all --since 600 --by people,gitops", path(backup), path(newest));
+    let lost = of(&rehearsal, ForecastKind::LostObjects, Weight::High);
+    assert_eq!(lost.commands[..2], [extract.clone(), format!("{extract} --against {}", path(backup))]);
+    let last = rehearsal.way.steps.last().unwrap();
+    assert_eq!(last.commands, [format!("{extract} --against {}", path(backup)), format!("{extract} --show-secrets | kubectl apply -f -")]);
+    // What is readable in the newest state needs no other file.
+    let rehearsal = rehearsed(&capture(backup, at_revision(2_000)).await, &capture(newest, Options::default()).await).await;
+    let commands: Vec<&String> = rehearsal.forecasts.iter().flat_map(|forecast| &forecast.commands).collect();
+    let alone = format!("ketcd -f {} extract -A --all --since 2000", path(newest));
+    assert!(commands.iter().any(|command| command.starts_with(&alone)), "{commands:?}");
+}
+
+#[tokio::test]
+async fn what_openshifts_own_api_servers_keep_is_lost_too() {
+    let mut store = Written::default();
+    let object = |version: &str, kind: &str, namespace: &str, name: &str| {
+        json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace, "uid": name}}).to_string()
+    };
+    for name in ["default", "kube-system"] {
+        store.put(&format!("/kubernetes.io/namespaces/{name}"), object("v1", "Namespace", "", name));
+    }
+    store.put("/openshift.io/routes/shop/old", object("route.openshift.io/v1", "Route", "shop", "old"));
+    let backup = database(store.finish(), Options::default()).await;
+    store.put("/openshift.io/routes/shop/new", object("route.openshift.io/v1", "Route", "shop", "new"));
+    store.delete("/openshift.io/routes/shop/old");
+    // Another forecast tells of tokens, and names none.
+    store.put("/openshift.io/oauth/accesstokens/secret", object("oauth.openshift.io/v1", "OAuthAccessToken", "", "secret"));
+    let rehearsal = rehearsed(&backup, &database(store.finish(), Options::default()).await).await;
+    assert_eq!(rehearsal.way.distribution, Distribution::OpenShift);
+    let names = |kind: ForecastKind| -> Vec<String> {
+        let forecasts = rehearsal.forecasts.iter().filter(move |forecast| forecast.kind == kind);
+        forecasts
+            .flat_map(|forecast| &forecast.affected)
+            .map(|affected| format!("{} {}", affected.subject.kind, affected.subject.name))
+            .collect()
+    };
+    assert_eq!(
+        (names(ForecastKind::LostObjects), names(ForecastKind::Returns)),
+        (vec!["Route new".to_owned()], vec!["Route old".to_owned()])
+    );
+    assert_eq!(names(ForecastKind::Tokens), ["User "]);
+}
+
+#[tokio::test]
+async fn too_many_states_are_refused() {
+    let backup = database(beginning().finish(), Options::default()).await;
+    let over = vec![&backup; MAX_STATES + 1];
+    let refused = rehearse(&backup, &over, &RehearseAsked::default()).await.unwrap_err();
+    assert!(matches!(&refused, Error::Invalid { problem, .. } if problem.contains("17 states are too many")), "{refused:?}");
+    assert!(rehearse(&backup, &over[1..], &RehearseAsked::default()).await.is_ok());
 }

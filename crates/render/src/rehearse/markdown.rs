@@ -43,7 +43,7 @@ fn write_way(of: &Rehearsal, out: &mut dyn StyledWrite) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "\n## The way: {}\n", distribution_words(way.distribution))?;
-    let bump = way.bump.map(|bump| format!("Revisions are raised by {}, so that no watcher sees them go back.", grouped_revisions(bump)));
+    let bump = way.bump.map(|bump| format!("Revisions are raised by {}, so that no watcher sees them go back.", grouped(bump)));
     let evidence = (!way.evidence.is_empty()).then(|| format!("{}.", escaped(&way.evidence)));
     let notes: Vec<String> = evidence.into_iter().chain(bump).collect();
     if !notes.is_empty() {
@@ -91,10 +91,6 @@ fn write_commands(commands: &[String], indent: &str, out: &mut dyn StyledWrite) 
     writeln!(out, "\n{indent}{fence}sh")?;
     commands.iter().try_for_each(|command| writeln!(out, "{indent}{}", visible(command)))?;
     writeln!(out, "{indent}{fence}\n")
-}
-
-fn grouped_revisions(count: i64) -> String {
-    grouped(usize::try_from(count).unwrap_or(0))
 }
 
 /// Text of data as code within a line.

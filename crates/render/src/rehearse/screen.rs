@@ -3,8 +3,8 @@
 use ketcd_cluster::rehearse::Forecast;
 use ketcd_cluster::verify::Weight;
 
-/// The lines of a terminal that nobody made larger.
-pub(super) const SCREEN_LINES: usize = 24;
+/// The lines of a terminal that nobody made larger, without the one in which the prompt comes back.
+pub(super) const SCREEN_LINES: usize = 23;
 
 /// Its columns.
 pub(super) const SCREEN_COLUMNS: usize = 80;
@@ -29,30 +29,37 @@ pub(super) fn lines_of(text: &str) -> usize {
     text.chars().count().div_ceil(SCREEN_COLUMNS).max(1)
 }
 
-/// Says how much is shown of each forecast where so many lines are taken by something else. Each is given with its sentence and the number of lines that
-/// its command takes.
+/// Says how much is shown of each forecast where so many lines are taken by something else; `lines` says how many its parts take. Where not all sentences
+/// fit, those of low weight are counted, and of medium weight as many as have to be. Those of high weight are shown in any case.
 pub(super) fn details(forecasts: &[&Forecast], taken: usize, lines: impl Fn(&Forecast) -> Lines) -> Vec<Detail> {
     let all: Vec<Lines> = forecasts.iter().map(|forecast| lines(forecast)).collect();
-    let sentences = |of: &[Detail]| -> usize {
-        of.iter().zip(&all).filter(|(detail, _)| **detail >= Detail::Sentence).map(|(_, lines)| lines.sentence).sum()
-    };
-    let (mut details, mut taken) = (vec![Detail::Sentence; forecasts.len()], taken);
-    if taken + sentences(&details) > SCREEN_LINES {
-        // That they are there takes a line.
-        taken += 1;
-        let is_low = |at: usize| forecasts[at].weight == Weight::Low;
-        (0..forecasts.len()).filter(|at| is_low(*at)).for_each(|at| details[at] = Detail::Counted);
-    }
-    let mut left = SCREEN_LINES.saturating_sub(taken + sentences(&details));
-    let mut order: Vec<usize> = (0..forecasts.len()).filter(|at| details[*at] == Detail::Sentence).collect();
+    let mut order: Vec<usize> = (0..forecasts.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(forecasts[*at].weight));
-    for at in order {
+    let needed = |shown: usize| {
+        // That others are there takes a line.
+        let count_line = usize::from(shown < order.len());
+        taken + count_line + order[..shown].iter().map(|at| all[*at].sentence).sum::<usize>()
+    };
+    let above = |weight: Weight| forecasts.iter().filter(|forecast| forecast.weight > weight).count();
+    let (high, weighs) = (above(Weight::Medium), above(Weight::Low));
+    let shown = if needed(order.len()) <= SCREEN_LINES {
+        order.len()
+    } else {
+        (high..=weighs).rev().find(|shown| needed(*shown) <= SCREEN_LINES).unwrap_or(high.max(weighs.min(1)))
+    };
+    let mut details = vec![Detail::Counted; forecasts.len()];
+    let mut left = SCREEN_LINES.saturating_sub(needed(shown));
+    for at in order[..shown].iter().copied() {
         let (objects, command) = (all[at].objects, all[at].command);
-        if objects + command <= left {
-            (details[at], left) = (Detail::Command, left - objects - command);
+        details[at] = if objects + command <= left {
+            left -= objects + command;
+            Detail::Command
         } else if objects <= left {
-            (details[at], left) = (Detail::Objects, left - objects);
-        }
+            left -= objects;
+            Detail::Objects
+        } else {
+            Detail::Sentence
+        };
     }
     details
 }
@@ -86,9 +93,13 @@ mod tests {
         use Detail::{Command, Counted, Objects, Sentence};
         use Weight::{High, Low, Medium};
         check(&[Low, High, Medium], 10, &[Command, Command, Command]);
-        check(&[Low, High, Medium], 18, &[Sentence, Command, Objects]);
-        check(&[Low, High, Medium], 21, &[Sentence, Sentence, Sentence]);
-        check(&[Low, High, Medium], 22, &[Counted, Sentence, Sentence]);
-        check(&[High, High, Medium], 99, &[Sentence, Sentence, Sentence]);
+        check(&[Low, High, Medium], 17, &[Sentence, Command, Objects]);
+        check(&[Low, High, Medium], 20, &[Sentence, Sentence, Sentence]);
+        check(&[Low, High, Medium], 21, &[Counted, Sentence, Counted]);
+        check(&[Low, High, Low, Medium], 20, &[Counted, Sentence, Counted, Sentence]);
+        check(&[Medium, High, High], 21, &[Counted, Sentence, Sentence]);
+        check(&[High, High, Medium], 99, &[Sentence, Sentence, Counted]);
+        check(&[Low], 99, &[Counted]);
+        check(&[], 99, &[]);
     }
 }

@@ -9,6 +9,8 @@ pub mod trouble;
 
 use ketcd_history::timeline::Subject;
 
+pub(crate) use ketcd_cluster::numbers::grouped;
+
 pub use absence::absence_words;
 pub use caveat::caveat;
 pub(crate) use caveat::some;
@@ -39,19 +41,6 @@ pub(crate) fn address(kind: &str, namespace: &str, name: &str) -> String {
     let kind = kind.to_lowercase();
     let kind = SHORT_KINDS.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
     if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
-}
-
-/// `4,812`.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A size as people read it: `1.5 KiB`.

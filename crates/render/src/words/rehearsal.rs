@@ -1,11 +1,14 @@
 //! The words of a rehearsed restore: the decision in one line, and what is said of its sources, chapters and way.
 
-use ketcd_cluster::rehearse::{Affected, Chapter, Distribution, ForecastKind, Rehearsal, RehearsedSource};
+use ketcd_cluster::rehearse::{Affected, Chapter, Distribution, Forecast, ForecastKind, Rehearsal, RehearsedSource};
 use ketcd_cluster::verify::Verdict;
 use ketcd_store::SourceKind;
 
 use super::{address, grouped};
 use crate::duration;
+
+/// How many headlines besides those of what is lost are in the decision.
+const MAX_HEADLINES: usize = 5;
 
 /// What a restore would do, in one line: what is lost, what runs on, what does not fit, and what is better.
 pub(crate) fn decision(of: &Rehearsal) -> String {
@@ -34,11 +37,24 @@ fn parts(of: &Rehearsal) -> Vec<String> {
         Some(0) => parts.push("you lose no revision".to_owned()),
         Some(count) => parts.push(format!("you lose {}{}", revisions(count), lost_words(&lost))),
     }
-    for chapter in [Chapter::Runs, Chapter::Fits, Chapter::Stale] {
-        parts.extend(headlines(chapter).map(str::to_owned));
-    }
+    parts.extend(other_headlines(of));
     parts.extend(of.better().map(|better| format!("better: {}", better_words(better, of.backup()))));
     parts
+}
+
+/// What is said of everything but what is lost: the weightiest, in the order of the chapters, and how many more there are.
+fn other_headlines(of: &Rehearsal) -> Vec<String> {
+    let chapters = [Chapter::Runs, Chapter::Fits, Chapter::Stale];
+    let all: Vec<&Forecast> =
+        chapters.into_iter().flat_map(|chapter| of.chapter(chapter)).filter(|forecast| !forecast.headline.is_empty()).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(all[*at].weight));
+    order.truncate(MAX_HEADLINES);
+    order.sort_unstable();
+    let mut headlines: Vec<String> = order.iter().map(|at| all[*at].headline.clone()).collect();
+    let more = all.len() - order.len();
+    headlines.extend((more > 0).then(|| format!("and {} more", grouped(more))));
+    headlines
 }
 
 /// Why another source is better than the backup: `member etcd-2 is whole and newer`.
@@ -85,8 +101,7 @@ pub(crate) fn source(of: &RehearsedSource) -> String {
 
 /// `1 revision`, `70,157 revisions`.
 pub(crate) fn revisions(count: i64) -> String {
-    let number = grouped(usize::try_from(count).unwrap_or(0));
-    format!("{number} {}", if count == 1 { "revision" } else { "revisions" })
+    format!("{} {}", grouped(count), if count == 1 { "revision" } else { "revisions" })
 }
 
 /// What a chapter answers.

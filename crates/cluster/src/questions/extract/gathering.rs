@@ -10,7 +10,7 @@ use ketcd_restore::{ObjectId, Switches, has_status_subresource};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
-use super::written::LastWritten;
+use super::written::{LastWritten, Taken};
 use crate::cluster::{CRD_PATH, Cluster};
 use crate::error::{Error, Nothing, Result};
 use crate::not_found::{Looked, NotFound};
@@ -66,6 +66,8 @@ pub struct Gathered {
     pub objects: BTreeMap<ObjectId, GatheredObject>,
     /// What does not, and why.
     pub left_out: Vec<(ObjectId, LeftOut)>,
+    /// What those asked for may have written only before the revision asked about: what it was then cannot be read.
+    pub maybe_older: BTreeSet<ObjectId>,
     /// What others refer to and is not there.
     pub missing: BTreeSet<ObjectId>,
     /// The definitions of custom kinds among them.
@@ -168,9 +170,13 @@ impl Gathering<'_> {
             if let Some(stored) = self.decoded(entry, kind).await? {
                 let id = ObjectId::of(&stored.object);
                 self.around.note(&stored.object);
-                let is_selected = self.cluster.options.selection.fits(&stored.object);
-                if !is_selected || !self.written.takes(self.cluster, &stored.entry, &stored.object).await? {
+                if !self.cluster.options.selection.fits(&stored.object) {
                     continue;
+                }
+                match self.written.takes(self.cluster, &stored.entry, &stored.object).await? {
+                    Taken::No => continue,
+                    Taken::Yes => {}
+                    Taken::Maybe => drop(self.gathered.maybe_older.insert(id.clone())),
                 }
                 found.push(id.clone());
                 self.read.insert(id, stored);

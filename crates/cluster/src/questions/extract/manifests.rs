@@ -31,6 +31,8 @@ pub struct ExtractionSummary {
     pub cautions: Vec<Caution>,
     /// Objects that stay in their stored version, and why.
     pub unconverted: Vec<(ObjectId, String)>,
+    /// Manifests of objects that those asked for may have written only before the revision asked about: what they were then cannot be read.
+    pub maybe_older: Vec<ObjectId>,
     /// What the objects refer to and is not stored.
     pub missing: BTreeSet<ObjectId>,
 }
@@ -40,7 +42,7 @@ impl Gathered {
     pub fn into_manifests(self, switches: &Switches, preferred: Option<Release>) -> Extraction {
         let versions = preferred.map(|release| Versions::new(release, &self.definitions));
         let (mut manifests, mut stripped, mut unconverted) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut left_out = self.left_out;
+        let (mut left_out, mut maybe_older) = (self.left_out, Vec::new());
         let mut cautions = BTreeSet::new();
         for (id, found) in self.objects {
             let mut manifest = found.object.clone().into_value();
@@ -55,6 +57,7 @@ impl Gathered {
                 continue;
             }
             cautions.extend(cautions::of_object(&found.object, &rules));
+            maybe_older.extend(self.maybe_older.contains(&id).then(|| ObjectId::of(&manifest)));
             rules.iter().for_each(|rule| *stripped.entry(rule.name).or_default() += 1);
             manifests.push(manifest);
         }
@@ -63,7 +66,7 @@ impl Gathered {
         let ids = manifests.iter().map(ObjectId::of).collect();
         let cautions: Vec<Caution> = cautions.into_iter().collect();
         Extraction {
-            summary: ExtractionSummary { manifests: ids, left_out, stripped, cautions, unconverted, missing: self.missing },
+            summary: ExtractionSummary { manifests: ids, left_out, stripped, cautions, unconverted, maybe_older, missing: self.missing },
             manifests,
         }
     }

@@ -46,7 +46,8 @@ impl Cluster {
             at,
             switches,
             written,
-            decoder: decoder(self),
+            // Who wrote an object is in its managers, which no manifest has: a rule strips them.
+            decoder: if written.takes_every_writer() { decoder(self) } else { self.reporting_decoder.clone() },
             around: Surroundings::default(),
             read: BTreeMap::new(),
             by_name: BTreeSet::new(),

@@ -32,6 +32,17 @@ impl By {
     }
 }
 
+/// Whether an object is extracted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is not.
+    No,
+    /// It is.
+    Yes,
+    /// It is, and may be too old: who wrote it since shows only in what it was then, which cannot be read any more.
+    Maybe,
+}
+
 /// Which objects are extracted, by their last writes.
 #[derive(Clone, Debug, Default)]
 pub struct LastWritten {
@@ -47,39 +58,62 @@ impl LastWritten {
         self.after.is_none() && self.takes_every_writer()
     }
 
-    fn takes_every_writer(&self) -> bool {
+    /// Whether objects are extracted no matter who wrote them.
+    pub(super) fn takes_every_writer(&self) -> bool {
         self.by.is_empty() || self.by.contains(&By::All)
     }
 
     /// Whether an object is extracted. Who wrote it since a revision shows in its version then; where that is not readable
-    /// any more, all of its managers count.
+    /// any more, all of its managers count, and those that wrote it before are taken for those that wrote it since.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn takes(&self, cluster: &Cluster, entry: &KeyValue, object: &Value) -> Result<bool> {
+    pub(super) async fn takes(&self, cluster: &Cluster, entry: &KeyValue, object: &Value) -> Result<Taken> {
         if self.after.is_some_and(|after| entry.mod_revision <= after) {
-            return Ok(false);
+            return Ok(Taken::No);
         }
         if self.takes_every_writer() {
-            return Ok(true);
+            return Ok(Taken::Yes);
         }
         let before = match self.after {
             Some(after) if entry.create_revision <= after => version_at(cluster, entry, after).await?,
-            _ => None,
+            _ => Then::Absent,
         };
-        let writer = Writer::since(before.as_ref(), object).unwrap_or_else(Writer::unknown);
-        Ok(self.by.iter().any(|by| by.takes(writer.kind)))
+        let writer = Writer::since(before.object(), object).unwrap_or_else(Writer::unknown);
+        Ok(match (self.by.iter().any(|by| by.takes(writer.kind)), before) {
+            (false, _) => Taken::No,
+            (true, Then::NotReadable) => Taken::Maybe,
+            (true, _) => Taken::Yes,
+        })
     }
 }
 
-/// The object at a revision; `None` where it was not there or cannot be read.
-async fn version_at(cluster: &Cluster, entry: &KeyValue, at: Revision) -> Result<Option<Value>> {
+/// What an object was at a revision.
+enum Then {
+    /// It was not there.
+    Absent,
+    /// It was this.
+    Object(Value),
+    /// That is compacted, or cannot be decoded.
+    NotReadable,
+}
+
+impl Then {
+    fn object(&self) -> Option<&Value> {
+        if let Self::Object(object) = self { Some(object) } else { None }
+    }
+}
+
+async fn version_at(cluster: &Cluster, entry: &KeyValue, at: Revision) -> Result<Then> {
     let read = match cluster.source.range(KeyRange::key(&entry.key[..]), At::Revision(at), Want::Values).await {
-        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(None),
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(Then::NotReadable),
         listing => listing?.entries.try_next().await?,
     };
-    let decoded = read.map(|entry| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
-    Ok(decoded.and_then(|body| if let Body::Object(object) = body { Some(object.into_value()) } else { None }))
+    let Some(entry) = read else { return Ok(Then::Absent) };
+    Ok(match cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+        Body::Object(object) => Then::Object(object.into_value()),
+        Body::Opaque(_) => Then::NotReadable,
+    })
 }
 
 impl Cluster {

@@ -200,7 +200,7 @@ pub struct Forecast {
     pub affected: Vec<Affected>,
     /// How many objects it is about.
     pub count: usize,
-    /// Commands that show or mend it, one line each, nothing in them unquoted.
+    /// Commands that show or mend it, at least one, one line each, nothing in them unquoted.
     pub commands: Vec<String>,
 }
 
@@ -243,5 +243,11 @@ impl Forecast {
     pub fn with_command(mut self, command: impl Into<String>) -> Self {
         self.commands.push(command.into());
         self
+    }
+
+    /// The same with a command where it has none.
+    #[must_use]
+    pub(super) fn or_command(self, command: impl FnOnce() -> String) -> Self {
+        if self.commands.is_empty() { self.with_command(command()) } else { self }
     }
 }

@@ -35,7 +35,7 @@ impl MadeUp {
 
     /// A backup without a newer state.
     pub(super) async fn alone(backup: &[Value]) -> Self {
-        let asked = RehearseAsked { target: None, now: Some(NOW.parse::<Timestamp>().unwrap()) };
+        let asked = RehearseAsked { now: Some(NOW.parse::<Timestamp>().unwrap()), ..RehearseAsked::default() };
         Self { backup: cluster(backup, FIRST_REVISIONS[0]).await, newest: None, asked }
     }
 

@@ -2,6 +2,7 @@
 
 mod asked;
 mod done;
+mod extraction;
 mod fits;
 mod forecast;
 mod lost;
@@ -18,7 +19,7 @@ mod stale;
 mod states;
 mod way;
 
-pub use asked::RehearseAsked;
+pub use asked::{MAX_HELD_BYTES, MAX_STATES, RehearseAsked};
 pub use done::{Outcome, Scored, compare};
 pub use forecast::{Affected, Chapter, Forecast, ForecastKind};
 pub use rehearsal::Rehearsal;
@@ -26,15 +27,16 @@ pub use source::RehearsedSource;
 pub use way::{Distribution, Step, Way};
 
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use states::States;
 
 /// Says what a restore of `backup` would do. `over` are the newest states that still exist, such as the members' disks, a running etcd or a later backup;
 /// without one the backup alone tells.
 ///
 /// # Errors
-/// A source cannot be read.
+/// A source cannot be read, there are more than [`MAX_STATES`] others, or more than `asked` allows differs in a running etcd.
 pub async fn rehearse(backup: &Cluster, over: &[&Cluster], asked: &RehearseAsked) -> Result<Rehearsal> {
+    check_states(over.len())?;
     let sources = source::ranked(backup, over, asked).await?;
     let newest = source::newest(over).await?;
     let states = States::of(backup, newest, asked).await?;
@@ -51,5 +53,19 @@ pub async fn rehearse(backup: &Cluster, over: &[&Cluster], asked: &RehearseAsked
         sources,
         forecasts,
         way,
+    })
+}
+
+/// Refuses more states than can be compared.
+///
+/// # Errors
+/// There are more than [`MAX_STATES`].
+pub fn check_states(count: usize) -> Result<()> {
+    if count <= MAX_STATES {
+        return Ok(());
+    }
+    Err(Error::Invalid {
+        problem: format!("{count} states are too many to hold a backup against: at most {MAX_STATES}"),
+        hint: Some("name those that may be the newest; ketcd verify FILE… ranks files, the newest whole one first".to_owned()),
     })
 }

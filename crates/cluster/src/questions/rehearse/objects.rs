@@ -13,6 +13,7 @@ use super::states::{Differing, State, States};
 use crate::cluster::built_in;
 use crate::error::Result;
 use crate::kinds::KeySubject;
+use crate::numbers::grouped;
 
 /// An object that differs in the two states.
 pub(super) struct Pair {
@@ -77,7 +78,7 @@ pub(super) fn pairs<'s>(states: &'s States<'_>, path: &'s str) -> impl Iterator<
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn names(state: &State<'_>, path: &str) -> Result<BTreeSet<String>> {
-    let below = format!("{}{path}", state.prefix);
+    let below = state.key(path);
     let keys = KeyRange::prefix(below.as_str());
     let mut entries = state.cluster.source.range(keys, At::Revision(state.revision), Want::Keys).await?.entries;
     let mut names = BTreeSet::new();
@@ -153,7 +154,7 @@ pub(super) fn release(states: &States<'_>) -> Release {
     states.asked.target.unwrap_or_else(|| states.newest.as_ref().unwrap_or(&states.backup).cluster.release())
 }
 
-/// A number with what it counts: `1 pod`, `118 pods`.
+/// A number with what it counts: `1 pod`, `1,118 pods`.
 pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }

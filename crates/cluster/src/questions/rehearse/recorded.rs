@@ -36,7 +36,7 @@ async fn every_pod_that_runs_is_known_or_forecast() {
     let newest = cluster(STATE).await;
     let span = newest.source.span().await.unwrap();
     let backup = cluster(At::Revision(Revision(i64::midpoint(span.oldest.0, span.newest.0)))).await;
-    let asked = RehearseAsked { target: None, now: Some("2027-01-01T00:00:00Z".parse().unwrap()) };
+    let asked = RehearseAsked { now: Some("2027-01-01T00:00:00Z".parse().unwrap()), ..RehearseAsked::default() };
     let states = States::of(&backup, Some(&newest), &asked).await.unwrap();
     let found = forecasts(&states).await;
     let uids = |objects: Vec<ketcd_kube::Object>| -> BTreeSet<String> {
@@ -57,6 +57,7 @@ async fn every_pod_that_runs_is_known_or_forecast() {
         .collect();
     assert_eq!(forecast, now.difference(&then).cloned().collect());
     assert!(!forecast.is_empty());
+    assert!(found.iter().all(|forecast| !forecast.commands.is_empty()), "each has a command: {found:?}");
 }
 
 #[tokio::test]

@@ -18,6 +18,11 @@ pub(super) fn flags_of(status: &SourceStatus) -> String {
     }
 }
 
+/// The same where a running etcd is read with files.
+pub(super) fn files_of(status: &SourceStatus) -> String {
+    names_of(status).iter().map(|name| format!(" -f {name}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +33,6 @@ mod tests {
         assert_eq!((flags_of(&status), names_of(&status)), (" -f 'my backup.db'".to_owned(), vec!["'my backup.db'".to_owned()]));
         let live = SourceStatus::new(SourceKind::Live, "https://10.0.0.1:2379".to_owned());
         assert_eq!(flags_of(&live), " --endpoints https://10.0.0.1:2379");
+        assert_eq!(files_of(&live), " -f https://10.0.0.1:2379");
     }
 }

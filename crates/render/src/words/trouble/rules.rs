@@ -263,7 +263,7 @@ mod tests {
     /// A trouble that so many objects have.
     fn finding(trouble: Trouble, objects: usize) -> Finding {
         let (subjects, troubles) = (vec![Subject::default(); objects], vec![trouble.clone(); objects]);
-        Finding { trouble, subjects, troubles, owner: None, pods: 0, effects: Vec::new() }
+        Finding { trouble, workloads: vec![None; subjects.len()], subjects, troubles, owner: None, pods: 0, effects: Vec::new() }
     }
 
     /// What is wrong, what shows it, and what ends it.

@@ -169,5 +169,7 @@ fn name_of_key(prefix: &str, key: &[u8], kinds: &Kinds) -> Option<Name> {
         }
         RegistryKey::Special(path) => path.split_once('/').map(|(kind, name)| (kind.to_owned(), String::new(), name.to_owned())),
         RegistryKey::Foreign => None,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }

@@ -13,7 +13,7 @@ use ketcd_kube::Object;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{affected, counted, items, name, names, pairs, text, uid};
-use super::super::states::States;
+use super::super::states::{State, States};
 use crate::error::Result;
 use crate::verify::Weight;
 
@@ -24,6 +24,9 @@ const CALLING_PATHS: [&str; 4] = [
     "/apiregistration.k8s.io/apiservices/",
     "/apiextensions.k8s.io/customresourcedefinitions/",
 ];
+
+/// What kubectl calls them, but for the definitions of custom kinds.
+const CALLING_RESOURCES: &str = "validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices";
 
 /// One server that the API server calls.
 struct Callback {
@@ -72,7 +75,7 @@ fn of_failing(failing: Vec<Affected>, is_harm: bool) -> Option<Forecast> {
         format!("{count} of the API server would not be answered: what needs them fails until their servers run or they are removed");
     let weight = if is_harm { Weight::High } else { Weight::Medium };
     let forecast = Forecast::new(ForecastKind::Callbacks, weight, says, failing).with_headline(format!("{count} without a server"));
-    Some(forecast.with_command("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices"))
+    Some(forecast.with_command(format!("kubectl get {CALLING_RESOURCES}")))
 }
 
 /// The callbacks that an object asks for, of webhooks those that refuse when they fail.
@@ -115,6 +118,8 @@ const MISSING: &str = "a Service that the backup does not have";
 struct Servers {
     /// Namespace and name of the backup's Services among them, each with its selector.
     services: BTreeMap<(String, String), Value>,
+    /// Those of the backup that have no selector and no address either: nobody fills in one.
+    without_address: HashSet<(String, String)>,
     /// The pods of the backup in their namespaces.
     pods: Vec<Object>,
     /// The uids of the pods that run now; `None` without a newer state.
@@ -124,15 +129,23 @@ struct Servers {
 impl Servers {
     async fn of(states: &States<'_>, callbacks: &[Callback]) -> Result<Self> {
         let namespaces: HashSet<&str> = callbacks.iter().map(|callback| callback.service.0.as_str()).collect();
-        let (mut services, mut pods) = (BTreeMap::new(), Vec::new());
+        let (mut services, mut pods, mut without_address) = (BTreeMap::new(), Vec::new(), HashSet::new());
         let mut running = states.newest.as_ref().map(|_| HashSet::new());
         let nodes = match &states.newest {
             Some(newest) => names(newest, "/minions/").await?,
             None => names(&states.backup, "/minions/").await?,
         };
         for namespace in namespaces {
+            let addressed = addressed(&states.backup, namespace).await?;
             for service in states.backup.objects(&format!("/services/specs/{namespace}/")).await? {
-                services.insert((namespace.to_owned(), name(&service).to_owned()), service["spec"]["selector"].clone());
+                let place = (namespace.to_owned(), name(&service).to_owned());
+                if !has_selector(&service["spec"]["selector"])
+                    && text(&service, "/spec/type") != "ExternalName"
+                    && !addressed.contains(&place.1)
+                {
+                    without_address.insert(place.clone());
+                }
+                services.insert(place, service["spec"]["selector"].clone());
             }
             pods.extend(states.backup.objects(&format!("/pods/{namespace}/")).await?.into_iter().filter(|pod| !is_over(pod)));
             if let (Some(newest), Some(running)) = (&states.newest, &mut running) {
@@ -141,12 +154,15 @@ impl Servers {
                 running.extend(now.map(|pod| uid(pod).to_owned()));
             }
         }
-        Ok(Self { services, pods, running })
+        Ok(Self { services, without_address, pods, running })
     }
 
     /// Why a Service does not answer; `None` where nothing says that it does not.
     fn trouble(&self, service: &(String, String)) -> Option<&'static str> {
         let Some(selector) = self.services.get(service) else { return Some(MISSING) };
+        if self.without_address.contains(service) {
+            return Some("a Service that has neither a selector nor an address");
+        }
         let selector = selector.as_object().filter(|selector| !selector.is_empty())?;
         let mut behind = self
             .pods
@@ -161,6 +177,26 @@ impl Servers {
         (!behind.any(|pod| running.contains(uid(pod))))
             .then_some("a Service whose pods of the backup do not run any more and have to start first")
     }
+}
+
+fn has_selector(selector: &Value) -> bool {
+    selector.as_object().is_some_and(|selector| !selector.is_empty())
+}
+
+/// The names of the Services of a namespace that Endpoints or EndpointSlices have an address for.
+async fn addressed(state: &State<'_>, namespace: &str) -> Result<HashSet<String>> {
+    let mut found = HashSet::new();
+    for endpoints in state.objects(&format!("/services/endpoints/{namespace}/")).await? {
+        if items(&endpoints, "/subsets").any(|subset| items(subset, "/addresses").next().is_some()) {
+            found.insert(name(&endpoints).to_owned());
+        }
+    }
+    for slice in state.objects(&format!("/endpointslices/{namespace}/")).await? {
+        if items(&slice, "/endpoints").any(|endpoint| items(endpoint, "/addresses").next().is_some()) {
+            found.insert(text(&slice, "/metadata/labels/kubernetes.io~1service-name").to_owned());
+        }
+    }
+    Ok(found)
 }
 
 fn is_over(pod: &Value) -> bool {
@@ -186,7 +222,8 @@ fn of_bundles(states: &States<'_>) -> Option<Forecast> {
         "{} would trust the authority of then: calls fail until the server's certificate goes back too, or what wrote the bundle writes it anew",
         counted(differ.len(), "caller", "callers")
     );
-    Some(Forecast::new(ForecastKind::Callbacks, Weight::Medium, says, differ))
+    let forecast = Forecast::new(ForecastKind::Callbacks, Weight::Medium, says, differ);
+    Some(forecast.with_command(format!("kubectl get {CALLING_RESOURCES},customresourcedefinitions -o yaml")))
 }
 
 /// What calls, and the authorities that it trusts.
@@ -238,6 +275,26 @@ mod tests {
             "a.example.com is answered by shop/gone, a Service that the backup does not have",
         ];
         assert_eq!((says(&found), found[0].weight), (expected.to_vec(), Weight::High));
+    }
+
+    #[tokio::test]
+    async fn a_service_without_a_selector_has_the_addresses_that_are_stored() {
+        let bare = |name: &str| object("Service", "shop", name, name);
+        let subsets = json!([{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 443}]}]);
+        let outside =
+            with(object("Service", "shop", "named", "n"), json!({"spec": {"type": "ExternalName", "externalName": "hook.example.com"}}));
+        let backup = [
+            bare("given"),
+            with(object("Endpoints", "shop", "given", "e"), json!({"subsets": subsets})),
+            webhook("Fail", "given", "configmaps", ""),
+            outside,
+            webhook("Fail", "named", "configmaps", ""),
+            bare("nowhere"),
+            webhook("Fail", "nowhere", "configmaps", ""),
+        ];
+        let made_up = MadeUp::alone(&backup).await;
+        let found = forecasts(&made_up.states().await).await.unwrap();
+        assert_eq!(says(&found), ["a.example.com is answered by shop/nowhere, a Service that has neither a selector nor an address"]);
     }
 
     #[tokio::test]

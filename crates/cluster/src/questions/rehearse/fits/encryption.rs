@@ -7,13 +7,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ketcd_kube::encryption::{AuditRow, Scheme};
+use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::counted;
 use super::super::states::States;
 use crate::error::Result;
 use crate::kinds::KeySubject;
+use crate::numbers::grouped;
 use crate::verify::Weight;
+
+/// For how many resources a command is printed.
+const MAX_COMMANDS: usize = 20;
 
 /// A key by provider, name and, of a plugin, the id of its key.
 type KeyName = (Scheme, String, Option<String>);
@@ -38,7 +43,8 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
         None => None,
     };
     let mut forecasts = Vec::new();
-    forecasts.extend(of_needed(&needed, now.as_ref()));
+    let show = states.of_backup("encryption");
+    forecasts.extend(of_needed(&needed, now.as_ref()).map(|forecast| forecast.with_command(show)));
     forecasts.extend(of_plain(&needed, now.as_ref()));
     Ok(forecasts)
 }
@@ -61,14 +67,14 @@ fn of_needed(needed: &BTreeMap<KeyName, Sealed>, now: Option<&BTreeMap<KeyName, 
         let name = label(key);
         let is_rotated = now.is_some_and(|now| !now.is_empty() && !now.contains_key(key));
         let mut says =
-            format!("{} values of {}", sealed.values, sealed.resources.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+            format!("{} values of {}", grouped(sealed.values), sealed.resources.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
         if is_rotated {
             says.push_str("; nothing is sealed with it any more, so that the API server may not have it any more");
         }
         if sealed.opened == sealed.values {
             says.push_str("; the keys at hand open them");
         } else {
-            says.push_str(&format!("; the keys at hand open {} of them", sealed.opened));
+            says.push_str(&format!("; the keys at hand open {} of them", grouped(sealed.opened)));
             says.extend(sealed.reason.iter().map(|reason| format!(": {reason}")));
             weight = weight.max(if is_rotated { Weight::High } else { Weight::Medium });
             missing.push(name.clone());
@@ -117,7 +123,11 @@ fn of_plain(needed: &BTreeMap<KeyName, Sealed>, now: Option<&BTreeMap<KeyName, S
         return None;
     }
     let says = format!("{} would be in plain text again until each object is written anew", counted(plain.len(), "resource", "resources"));
-    Some(Forecast::new(ForecastKind::EncryptionKeys, Weight::Low, says, plain))
+    // As upstream's page on encryption at rest has objects written anew.
+    let write_anew = |resource: &str| format!("kubectl get {} -A -o json | kubectl replace -f -", quoted(resource.as_bytes()));
+    let commands: Vec<String> = plain.iter().take(MAX_COMMANDS).map(|affected| write_anew(&affected.subject.kind)).collect();
+    let forecast = Forecast::new(ForecastKind::EncryptionKeys, Weight::Low, says, plain);
+    Some(commands.into_iter().fold(forecast, Forecast::with_command))
 }
 
 #[cfg(test)]
@@ -151,7 +161,9 @@ mod tests {
     #[test]
     fn what_was_sealed_since_is_in_plain_text_again() {
         let now = by_key(vec![row("k2", 3)]);
-        assert_eq!(of_plain(&BTreeMap::new(), Some(&now)).unwrap().affected[0].subject.kind, "secrets");
+        let plain = of_plain(&BTreeMap::new(), Some(&now)).unwrap();
+        assert_eq!(plain.affected[0].subject.kind, "secrets");
+        assert_eq!(plain.commands, ["kubectl get secrets -A -o json | kubectl replace -f -"]);
         assert_eq!(of_plain(&now, Some(&now)), None);
     }
 }

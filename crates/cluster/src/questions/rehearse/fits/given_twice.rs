@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use ketcd_kube::Object;
+
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{counted, full_name, items, pairs, text, uid};
 use super::super::states::States;
@@ -28,8 +30,9 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
         return Ok(Vec::new());
     }
     let mut holders: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for service in states.backup.objects(SERVICE_PATH).await? {
-        holders.extend(given(&service).into_iter().map(|given| (given, (uid(&service).to_owned(), label(&service)))));
+    let of_service = |service: Object| Some((given(&service), (uid(&service).to_owned(), label(&service))));
+    for (given, holder) in states.backup.made(SERVICE_PATH, of_service).await? {
+        holders.extend(given.into_iter().map(|given| (given, holder.clone())));
     }
     let (mut twice, mut free) = (Vec::new(), Vec::new());
     for pair in pairs(states, SERVICE_PATH) {
@@ -49,7 +52,8 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
             free.push(pair.affected(format!("has {}", released.join(", "))));
         }
     }
-    Ok(of_twice(twice).into_iter().chain(of_free(free)).collect())
+    let show_free = states.of_newest("get services -A -o wide");
+    Ok(of_twice(twice).into_iter().chain(of_free(free).map(|forecast| forecast.with_command(show_free))).collect())
 }
 
 fn of_twice(services: Vec<Affected>) -> Option<Forecast> {

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use ketcd_kube::Object;
 use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
-use super::super::objects::{Pair, affected, counted, items, name, pairs, text};
+use super::super::objects::{Pair, affected, counted, items, pairs, text};
 use super::super::states::{State, States};
 use crate::error::Result;
 use crate::verify::Weight;
@@ -53,7 +54,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     }
     let mut forecasts = Vec::new();
     forecasts.extend(of_gone(gone));
-    forecasts.extend(of_unknown(unknown));
+    forecasts.extend(of_unknown(unknown).map(|forecast| forecast.or_command(|| states.of_newest("get nodes -o wide"))));
     forecasts.extend(of_differing(differ, is_harm));
     forecasts.extend(ranges_given_twice(states, newest).await?);
     Ok(forecasts)
@@ -153,17 +154,18 @@ fn taints(node: &Value) -> Vec<String> {
 
 /// The nodes that came since and have a pod range that another Node of the backup would have again.
 async fn ranges_given_twice(states: &States<'_>, newest: &State<'_>) -> Result<Option<Forecast>> {
+    let of_node = |node: Object| Some((affected(&node, ""), ranges(&node).map(str::to_owned).collect::<Vec<_>>()));
     let mut holders: BTreeMap<String, String> = BTreeMap::new();
-    for node in states.backup.objects("/minions/").await? {
-        holders.extend(ranges(&node).map(|range| (range.to_owned(), name(&node).to_owned())));
+    for (node, ranges) in states.backup.made("/minions/", of_node).await? {
+        holders.extend(ranges.into_iter().map(|range| (range, node.subject.name.clone())));
     }
     let mut twice = Vec::new();
-    for node in newest.objects("/minions/").await? {
-        let other =
-            ranges(&node).find_map(|range| holders.get(range).filter(|holder| *holder != name(&node)).map(|holder| (range, holder)));
+    for (node, ranges) in newest.made("/minions/", of_node).await? {
+        let name = &node.subject.name;
+        let other = ranges.iter().find_map(|range| holders.get(range).filter(|holder| *holder != name).map(|holder| (range, holder)));
         if let Some((range, holder)) = other {
             let says = format!("has the pod range {range}, which {holder} would have again");
-            twice.push(Affected { node: name(&node).to_owned(), ..affected(&node, says) });
+            twice.push(Affected { node: name.clone(), says, ..node });
         }
     }
     if twice.is_empty() {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use ketcd_store::At;
+use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{counted, items, names, pairs, release, text};
@@ -15,6 +16,9 @@ use super::super::states::States;
 use crate::error::Result;
 use crate::kinds::KeySubject;
 use crate::verify::{Weight, upgrade};
+
+/// For how many kinds a command is printed.
+const MAX_COMMANDS: usize = 20;
 
 /// Where definitions are stored.
 const DEFINITION_PATH: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
@@ -45,7 +49,8 @@ async fn of_release(states: &States<'_>) -> Result<Vec<Forecast>> {
             affected.push(Affected { subject, says: "is the first of them".to_owned(), ..Affected::default() });
         }
         let forecast = Forecast::new(ForecastKind::StoredVersions, finding.weight, finding.says, affected);
-        forecasts.push(finding.evidence.into_iter().filter(|fact| fact.starts_with("kubectl ")).fold(forecast, Forecast::with_command));
+        let forecast = finding.evidence.into_iter().filter(|fact| fact.starts_with("kubectl ")).fold(forecast, Forecast::with_command);
+        forecasts.push(forecast.with_command(states.of_backup(&format!("verify --target {target}"))));
     }
     if let Some(first) = forecasts.first_mut() {
         first.headline = format!("stored versions that {target} does not serve");
@@ -82,7 +87,10 @@ async fn undefined(states: &States<'_>) -> Result<Option<Forecast>> {
         "{} of the backup have objects and no definition: they would be in etcd and in no API, unless an aggregated API server has them",
         counted(kinds.len(), "kind", "kinds")
     );
-    Ok(Some(Forecast::new(ForecastKind::StoredVersions, Weight::Medium, says, kinds)))
+    let show = |kind: &Affected| states.of_backup(&format!("ls {} -A", quoted(kind.subject.kind.as_bytes())));
+    let commands: Vec<String> = kinds.iter().take(MAX_COMMANDS).map(show).collect();
+    let forecast = Forecast::new(ForecastKind::StoredVersions, Weight::Medium, says, kinds);
+    Ok(Some(commands.into_iter().fold(forecast, Forecast::with_command)))
 }
 
 /// Definitions that serve versions now that the backup's do not.
@@ -145,6 +153,7 @@ mod tests {
             (found[0].affected[0].subject.kind.as_str(), found[0].affected[0].says.as_str()),
             ("things.example.com", "has 1 object and no definition")
         );
+        assert_eq!(found[0].commands, ["ketcd -f store.db ls things.example.com -A"]);
         let made_up = MadeUp::two(&[thing()], &[thing()]).await;
         assert_eq!(forecasts(&made_up.states().await).await.unwrap(), [], "it is so now");
     }

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use ketcd_kube::Object;
+
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{Pair, affected, counted, is_deleted, items, name, pairs, text};
 use super::super::states::{State, States};
@@ -32,7 +34,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     pairs(states, "/persistentvolumes/").for_each(|pair| volumes.see(&pair));
     let hanging = hanging(states, &volumes.lost).await?;
     let elsewhere = attached_elsewhere(states, newest, &volumes.lost).await?;
-    let mut forecasts = volumes.finish();
+    let mut forecasts = volumes.finish(states);
     forecasts.extend(hanging);
     forecasts.extend(open_again(states));
     forecasts.extend(elsewhere);
@@ -77,7 +79,8 @@ impl Volumes {
         }
     }
 
-    fn finish(self) -> Vec<Forecast> {
+    fn finish(self, states: &States<'_>) -> Vec<Forecast> {
+        const SHOW: &str = "kubectl get persistentvolumes -o wide";
         let mut forecasts = Vec::new();
         if !self.gone.is_empty() {
             let count = counted(self.gone.len(), "volume", "volumes");
@@ -86,26 +89,28 @@ impl Volumes {
                 format!("{deleted}, and the reclaim policy deletes the disk too: the restored volumes would say Bound and have no disk");
             let headline = format!("{count} {} gone", if self.gone.len() == 1 { "is" } else { "are" });
             let forecast = Forecast::new(ForecastKind::VolumesGone, Weight::High, says, self.gone).with_headline(headline);
-            forecasts.push(forecast.with_command("kubectl get persistentvolumes -o wide"));
+            forecasts.push(forecast.with_command(SHOW));
         }
         if !self.kept.is_empty() {
             let deleted = counted(self.kept.len(), "volume was deleted since", "volumes were deleted since");
             let says = format!("{deleted}, and the reclaim policy keeps the disk: what nobody deleted would be back");
-            forecasts.push(Forecast::new(ForecastKind::VolumesGone, Weight::Low, says, self.kept));
+            forecasts.push(Forecast::new(ForecastKind::VolumesGone, Weight::Low, says, self.kept).with_command(SHOW));
         }
         if !self.given_away.is_empty() {
             let count = counted(self.given_away.len(), "volume", "volumes");
             let belong = counted(self.given_away.len(), "volume belongs", "volumes belong");
             let says = format!("{belong} to other claims now, and would belong to those of the backup again, with the data of now");
             let headline = format!("{count} would change claims");
-            forecasts.push(Forecast::new(ForecastKind::VolumesElsewhere, Weight::Medium, says, self.given_away).with_headline(headline));
+            let forecast = Forecast::new(ForecastKind::VolumesElsewhere, Weight::Medium, says, self.given_away).with_headline(headline);
+            forecasts.push(forecast.with_command(SHOW));
         }
         if !self.unknown.is_empty() {
             let count = counted(self.unknown.len(), "volume", "volumes");
             let made = counted(self.unknown.len(), "volume was made since", "volumes were made since");
             let says = format!("{made}: no object would name the disks any more, which keep their data and their price");
             let headline = format!("{count} made since would be unknown");
-            forecasts.push(Forecast::new(ForecastKind::VolumesUnknown, Weight::Medium, says, self.unknown).with_headline(headline));
+            let forecast = Forecast::new(ForecastKind::VolumesUnknown, Weight::Medium, says, self.unknown).with_headline(headline);
+            forecasts.push(forecast.with_command(states.of_newest("get persistentvolumes -o wide")));
         }
         forecasts
     }
@@ -130,12 +135,12 @@ async fn hanging(states: &States<'_>, lost: &BTreeSet<String>) -> Result<Option<
     if lost.is_empty() {
         return Ok(None);
     }
-    let claims = states.backup.objects("/persistentvolumeclaims/").await?;
-    let hang: Vec<Affected> = claims
-        .iter()
-        .filter(|claim| lost.contains(text(claim, "/spec/volumeName")))
-        .map(|claim| affected(claim, format!("is bound to {}, whose disk is gone", text(claim, "/spec/volumeName"))))
-        .collect();
+    let lost = lost.clone();
+    let of_claim = move |claim: Object| {
+        let volume = text(&claim, "/spec/volumeName");
+        lost.contains(volume).then(|| affected(&claim, format!("is bound to {volume}, whose disk is gone")))
+    };
+    let hang = states.backup.made("/persistentvolumeclaims/", of_claim).await?;
     if hang.is_empty() {
         return Ok(None);
     }
@@ -180,11 +185,12 @@ fn delete(namespace: &str, name: &str) -> String {
 /// The nodes that each volume is attached to, as its attachments say.
 async fn attached(state: &State<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut attached: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for attachment in state.objects("/volumeattachments/").await? {
-        let volume = text(&attachment, "/spec/source/persistentVolumeName");
-        if attachment["status"]["attached"] == true && !volume.is_empty() {
-            attached.entry(volume.to_owned()).or_default().insert(text(&attachment, "/spec/nodeName").to_owned());
-        }
+    let of_attachment = |attachment: Object| {
+        let [volume, node] = ["/spec/source/persistentVolumeName", "/spec/nodeName"].map(|field| text(&attachment, field).to_owned());
+        (attachment["status"]["attached"] == true && !volume.is_empty()).then_some((volume, node))
+    };
+    for (volume, node) in state.made("/volumeattachments/", of_attachment).await? {
+        attached.entry(volume).or_default().insert(node);
     }
     Ok(attached)
 }
@@ -197,11 +203,13 @@ async fn attached_elsewhere(states: &States<'_>, newest: &State<'_>, lost: &BTre
     }
     let nowhere = BTreeSet::new();
     let (mut elsewhere, mut is_held) = (Vec::new(), false);
-    for volume in states.backup.objects("/persistentvolumes/").await? {
-        let volume_name = name(&volume);
-        let [then, now] = [&then, &now].map(|attached| attached.get(volume_name).unwrap_or(&nowhere));
+    let of_volume = |volume: Object| {
         let is_shared = items(&volume, "/spec/accessModes").any(|mode| SHARED_MODES.iter().any(|shared| mode == shared));
-        if then == now || is_shared || lost.contains(volume_name) {
+        (!is_shared).then(|| affected(&volume, ""))
+    };
+    for volume in states.backup.made("/persistentvolumes/", of_volume).await? {
+        let [then, now] = [&then, &now].map(|attached| attached.get(&volume.subject.name).unwrap_or(&nowhere));
+        if then == now || lost.contains(&volume.subject.name) {
             continue;
         }
         let list = |nodes: &BTreeSet<String>| nodes.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -211,7 +219,7 @@ async fn attached_elsewhere(states: &States<'_>, newest: &State<'_>, lost: &BTre
             _ => format!("is attached to {}, and to {} in the backup", list(now), list(then)),
         };
         is_held |= !now.is_empty();
-        elsewhere.push(Affected { node: now.iter().next().cloned().unwrap_or_default(), ..affected(&volume, says) });
+        elsewhere.push(Affected { node: now.iter().next().cloned().unwrap_or_default(), says, ..volume });
     }
     if elsewhere.is_empty() {
         return Ok(None);

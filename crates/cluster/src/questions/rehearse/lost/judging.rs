@@ -12,13 +12,22 @@ use ketcd_store::{KeyValue, Origin, Revision, Sources};
 use serde_json::Value;
 
 use super::super::forecast::{Affected, ForecastKind};
+use super::super::objects::differing_at;
 use super::super::states::{Differing, State, States};
 use super::remade::{Lost, remade};
 use crate::kinds::KeySubject;
 use crate::writers::Writer;
 
 /// Keys of which other chapters tell, or which only say that somebody is alive.
-const PASSED_OVER: [&str; 5] = ["/events/", "/leases/", "/masterleases/", "/peerserverleases/", "/ranges/"];
+const PASSED_OVER: [&str; 7] = [
+    "/events/",
+    "/leases/",
+    "/masterleases/",
+    "/peerserverleases/",
+    "/ranges/",
+    "/openshift.io/oauth/accesstokens/",
+    "/openshift.io/oauth/authorizetokens/",
+];
 
 /// How many changed fields are named.
 const MAX_FIELDS_NAMED: usize = 3;
@@ -135,10 +144,8 @@ impl super::remade::Around for Judging<'_> {
 
     fn is_lost(&self, api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> bool {
         let Some(kind) = self.new_kinds.of_object(api_version, kind) else { return false };
-        let key = kind.key(self.new.prefix, namespace, name);
-        let Some(path) = key.strip_prefix(self.new.prefix) else { return false };
-        let found = self.states.differing.binary_search_by(|differing| (*differing.path).cmp(path.as_bytes()));
-        found.is_ok_and(|place| self.states.differing[place].before.is_none())
+        let Some(path) = self.new.path(&Bytes::from(kind.key(self.new.prefix, namespace, name))) else { return false };
+        differing_at(self.states, &path).is_some_and(|differing| differing.before.is_none())
     }
 }
 

@@ -32,9 +32,8 @@ pub(super) async fn users(states: &States<'_>) -> Result<HashMap<Bytes, Writer>>
     });
     while let Some(read) = made.try_next().await? {
         let Read::Item((event, Some(Some(writer)))) = read else { continue };
-        let key = event.key_value.key;
-        if key.starts_with(newest.prefix.as_bytes()) {
-            let known = users.entry(key.slice(newest.prefix.len()..)).or_insert_with(|| writer.clone());
+        if let Some(path) = newest.path(&event.key_value.key) {
+            let known = users.entry(path).or_insert_with(|| writer.clone());
             if writer.kind <= known.kind {
                 *known = writer;
             }

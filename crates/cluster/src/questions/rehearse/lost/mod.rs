@@ -10,6 +10,7 @@ use ketcd_restore::exclusions::Surroundings;
 
 use self::judging::Judging;
 use self::tally::{Pile, Tally};
+use super::extraction::{self, ExtractCommands};
 use super::forecast::{Forecast, ForecastKind};
 use super::sources::{flags_of, names_of};
 use super::states::States;
@@ -27,9 +28,6 @@ const MIN_KEYS_PER_THREAD: usize = 64;
 /// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return Ok(Vec::new()) };
-    if newest.cluster.has_openshift().await? {
-        states.note("what OpenShift's own API server keeps below /openshift.io was not compared");
-    }
     let judging = Judging {
         states,
         old: &states.backup,
@@ -76,38 +74,35 @@ struct Commands {
 
 async fn commands(states: &States<'_>) -> Result<Commands> {
     let Some(newest) = &states.newest else { return Ok(Commands { diff: String::new(), extract: String::new(), plan: String::new() }) };
-    let (old, new) = (states.backup.cluster.source.status().await?, newest.cluster.source.status().await?);
+    let (old, new) = (&states.backup_status, states.newest_status.as_ref().unwrap_or(&states.backup_status));
     let (since, to) = (states.backup.revision, newest.revision);
-    let extract = format!("ketcd{} extract -A --all --since {since} --by people,gitops", flags_of(&new));
-    let diff = match (names_of(&old).as_slice(), names_of(&new).as_slice()) {
-        (one, other) if one == other => format!("ketcd{} diff --rev {since}..{to}", flags_of(&new)),
+    let diff = match (names_of(old).as_slice(), names_of(new).as_slice()) {
+        (one, other) if one == other => format!("ketcd{} diff --rev {since}..{to}", flags_of(new)),
         ([one], [other]) => format!("ketcd diff {one} {other}"),
-        _ => format!("ketcd{} grep -A --since {since} ''", flags_of(&new)),
+        _ => format!("ketcd{} grep -A --since {since} ''", flags_of(new)),
     };
-    let plan = match names_of(&old).as_slice() {
-        [backup] if names_of(&new) != names_of(&old) => format!("{extract} --against {backup}"),
-        _ => String::new(),
-    };
-    Ok(Commands { diff, extract, plan })
+    let ExtractCommands { extract, plan } = extraction::commands(states, newest).await?;
+    Ok(Commands { diff, extract, plan: plan.unwrap_or_default() })
 }
 
 /// What is said of a pile.
 fn forecast(pile: Pile, commands: &Commands) -> Forecast {
     let Pile { kind, is_remade, .. } = pile;
-    let (count, counted) = (pile.count(), words::counted(&pile.counts));
+    let (count, counted) = (pile.count(), words::counted(&pile.counts, words::MAX_KINDS_NAMED));
+    let brief = words::counted(&pile.counts, words::MAX_KINDS_IN_HEADLINE);
     let (weight, says, headline) = match (kind, is_remade) {
         (ForecastKind::LostObjects, false) => {
             let is_made_by_hand = pile.has(&[WriterKind::Person, WriterKind::GitOps, WriterKind::Unknown]);
             let weight = if is_made_by_hand { Weight::High } else { Weight::Medium };
-            (weight, format!("what was made since the backup is gone: {counted}"), counted)
+            (weight, format!("what was made since the backup is gone: {counted}"), brief)
         }
         (ForecastKind::LostChanges, false) => {
             let weight = if pile.has(&[WriterKind::Person]) { Weight::High } else { Weight::Medium };
-            (weight, format!("what was changed since the backup goes back: {counted}"), format!("changes to {counted}"))
+            (weight, format!("what was changed since the backup goes back: {counted}"), format!("changes to {brief}"))
         }
         (_, false) => {
             let comes = if count == 1 { "comes" } else { "come" };
-            (Weight::Medium, format!("what was deleted since the backup comes back: {counted}"), format!("{counted} {comes} back"))
+            (Weight::Medium, format!("what was deleted since the backup comes back: {counted}"), format!("{brief} {comes} back"))
         }
         (ForecastKind::LostObjects, true) => {
             (Weight::Low, format!("controllers made since, and make again what the backup asks for: {counted}"), String::new())

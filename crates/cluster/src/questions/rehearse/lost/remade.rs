@@ -29,9 +29,10 @@ pub(super) fn remade(object: &Value, around: &impl Around, lost: Lost) -> Option
     Some(match (lost, exclusion.name) {
         (_, "terminating") => "was being deleted".to_owned(),
         (Lost::Object | Lost::Change, "finished") => "has ended".to_owned(),
-        (Lost::Object | Lost::Change, OWNED_EXCLUSION) => owned(object, around),
+        (Lost::Object, OWNED_EXCLUSION) => owned(object, around),
+        (Lost::Change, OWNED_EXCLUSION) => "was made anew since: the one before it comes back, and its controller decides on it".to_owned(),
         (Lost::Object, _) => lost_with(object, around).unwrap_or_else(|| format!("is made again: {}", exclusion.reason)),
-        (Lost::Change, _) => format!("is made again: {}", exclusion.reason),
+        (Lost::Change, _) => "was made anew since: the one before it comes back, and is kept as its writers want it".to_owned(),
         (Lost::Deletion, OWNED_EXCLUSION) => "comes back, and its controller decides on it".to_owned(),
         (Lost::Deletion, _) => "comes back, and is kept as its writers want it".to_owned(),
     })
@@ -100,6 +101,7 @@ mod tests {
         assert_eq!(remade(&pod("old"), &around, Lost::Object).unwrap(), "its ReplicaSet old makes what it lacks");
         assert_eq!(remade(&pod("new"), &around, Lost::Object).unwrap(), "is lost with its ReplicaSet new");
         assert!(remade(&pod("old"), &around, Lost::Deletion).unwrap().starts_with("comes back"));
+        assert!(remade(&pod("old"), &around, Lost::Change).unwrap().contains("the one before it comes back"));
     }
 
     #[test]

@@ -3,24 +3,28 @@
 use std::cmp::Reverse;
 
 use super::tally::Counts;
+use crate::numbers::grouped;
 use crate::writers::WriterKind;
 
-/// How many kinds are named.
-const MAX_KINDS_NAMED: usize = 6;
+/// How many kinds a sentence names.
+pub(super) const MAX_KINDS_NAMED: usize = 6;
 
-/// Counts objects by kind, namespaces first, then what people wrote most of.
-pub(super) fn counted(counts: &Counts) -> String {
+/// How many kinds the decision names.
+pub(super) const MAX_KINDS_IN_HEADLINE: usize = 3;
+
+/// Counts objects by kind, namespaces first, then what people wrote most of; no more kinds than these are named.
+pub(super) fn counted(counts: &Counts, max_kinds_named: usize) -> String {
     let mut kinds: Vec<(&String, usize, usize, usize)> =
         counts.iter().map(|(kind, of)| (kind, of.iter().sum(), of[WriterKind::Person as usize], of[WriterKind::GitOps as usize])).collect();
     kinds.sort_by_key(|&(kind, all, people, gitops)| (kind != "Namespace", Reverse((people, gitops, all))));
     let mut words: Vec<String> =
-        kinds.iter().take(MAX_KINDS_NAMED).map(|&(kind, all, people, gitops)| of_kind(kind, all, people, gitops)).collect();
-    let rest = kinds.get(MAX_KINDS_NAMED..).unwrap_or_default();
+        kinds.iter().take(max_kinds_named).map(|&(kind, all, people, gitops)| of_kind(kind, all, people, gitops)).collect();
+    let rest = kinds.get(max_kinds_named..).unwrap_or_default();
     let others: usize = rest.iter().map(|(_, all, ..)| all).sum();
     match rest.len() {
         0 => {}
         1 => words.push(amount(others, rest[0].0)),
-        kinds => words.push(format!("{others} objects of {kinds} other kinds")),
+        kinds => words.push(format!("{} objects of {kinds} other kinds", grouped(others))),
     }
     words.join(", ")
 }
@@ -29,9 +33,9 @@ fn of_kind(kind: &str, all: usize, people: usize, gitops: usize) -> String {
     let amount = amount(all, kind);
     match (people, gitops) {
         (0, 0) => amount,
-        (people, 0) => format!("{amount} ({people} by people)"),
-        (0, gitops) => format!("{amount} ({gitops} by GitOps)"),
-        (people, gitops) => format!("{amount} ({people} by people, {gitops} by GitOps)"),
+        (people, 0) => format!("{amount} ({} by people)", grouped(people)),
+        (0, gitops) => format!("{amount} ({} by GitOps)", grouped(gitops)),
+        (people, gitops) => format!("{amount} ({} by people, {} by GitOps)", grouped(people), grouped(gitops)),
     }
 }
 
@@ -41,7 +45,7 @@ fn amount(count: usize, kind: &str) -> String {
         "CustomResourceDefinition" => "CRD",
         kind => kind,
     };
-    if count == 1 { format!("1 {kind}") } else { format!("{count} {}", plural(kind)) }
+    if count == 1 { format!("1 {kind}") } else { format!("{} {}", grouped(count), plural(kind)) }
 }
 
 /// A kind in the plural; a resource is in it already.
@@ -71,14 +75,17 @@ mod tests {
             ("Deployment", [12, 0, 29, 0, 0]),
             ("Namespace", [0, 0, 3, 0, 0]),
         ]);
-        assert_eq!(counted(&all), "3 namespaces, 41 Deployments (12 by people), 2 CRDs (2 by GitOps), 90 ConfigMaps");
+        assert_eq!(counted(&all, MAX_KINDS_NAMED), "3 namespaces, 41 Deployments (12 by people), 2 CRDs (2 by GitOps), 90 ConfigMaps");
+        let many = counts(&[("ConfigMap", [0, 1_200, 90_000, 0, 0])]);
+        assert_eq!(counted(&many, MAX_KINDS_NAMED), "91,200 ConfigMaps (1,200 by GitOps)");
     }
 
     #[test]
     fn many_kinds_are_summed() {
         let kinds = ["A", "B", "C", "D", "E", "F", "G", "H"].map(|kind| (kind, [0, 0, 1, 0, 0]));
-        assert!(counted(&counts(&kinds)).ends_with("1 F, 2 objects of 2 other kinds"));
-        assert!(counted(&counts(&kinds[..7])).ends_with("1 F, 1 G"));
+        assert!(counted(&counts(&kinds), MAX_KINDS_NAMED).ends_with("1 F, 2 objects of 2 other kinds"));
+        assert!(counted(&counts(&kinds[..7]), MAX_KINDS_NAMED).ends_with("1 F, 1 G"));
+        assert_eq!(counted(&counts(&kinds), MAX_KINDS_IN_HEADLINE), "1 A, 1 B, 1 C, 5 objects of 5 other kinds");
     }
 
     #[test]

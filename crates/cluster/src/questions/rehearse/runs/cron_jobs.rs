@@ -29,6 +29,9 @@ const MAX_MISSED_RUNS: usize = 100;
 /// How many runs are counted at most; the most recent of more is not looked for.
 const MAX_COUNTED_RUNS: usize = 50_000;
 
+/// The command that shows when each ran last.
+const SHOW: &str = "kubectl get cronjobs -A";
+
 /// A run that is started once the controllers are back.
 #[derive(Debug, PartialEq, Eq)]
 struct CatchUp {
@@ -98,7 +101,7 @@ fn again(jobs: Vec<Affected>, is_known: bool) -> Option<Forecast> {
     let says = format!("{count} {would}: their last run goes back, and each catches up with the most recent one");
     let headline = format!("{count} {} catch up", if is_known { "would" } else { "may" });
     let forecast = Forecast::new(ForecastKind::CronJobs, Weight::Medium, says, jobs).with_headline(headline);
-    Some(forecast.with_command("kubectl get cronjobs -A"))
+    Some(forecast.with_command(SHOW))
 }
 
 fn overdue(jobs: Vec<Affected>) -> Option<Forecast> {
@@ -106,7 +109,7 @@ fn overdue(jobs: Vec<Affected>) -> Option<Forecast> {
         return None;
     }
     let says = format!("{} would start a run that is due and was not made", counted(jobs.len(), "CronJob", "CronJobs"));
-    Some(Forecast::new(ForecastKind::CronJobs, Weight::Low, says, jobs))
+    Some(Forecast::new(ForecastKind::CronJobs, Weight::Low, says, jobs).with_command(SHOW))
 }
 
 /// Which run the controller starts at a time; `None` where it starts none, or its schedule cannot be read.

@@ -5,12 +5,12 @@
 //! exists as ended is reported once more by the kubelet that knows its containers (`pkg/kubelet/status/status_manager.go`, `needsReconcile`), and
 //! counts without a second run; one that was deleted starts again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
-use super::super::objects::{Pair, affected, controller, counted, is_deleted, items, names, pairs, text, uid};
+use super::super::objects::{Pair, affected, controller, counted, is_deleted, items, names, pairs, text};
 use super::super::states::States;
 use crate::error::Result;
 use crate::verify::Weight;
@@ -21,16 +21,7 @@ use crate::verify::Weight;
 /// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
-    let nodes = names(newest, "/minions/").await?;
-    let mut reported: HashMap<String, i64> = HashMap::new();
-    for pair in pairs(states, "/pods/").filter(Pair::is_same) {
-        let (Some(before), Some(after)) = (&pair.before, &pair.after) else { continue };
-        let has_succeeded = text(after, "/status/phase") == "Succeeded" && text(before, "/status/phase") != "Succeeded";
-        if let Some(owner) = controller(before).filter(|_| has_succeeded && nodes.contains(text(after, "/spec/nodeName"))) {
-            *reported.entry(text(owner, "/uid").to_owned()).or_default() += 1;
-        }
-    }
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<EndedJob> = Vec::new();
     for pair in pairs(states, "/jobs/") {
         let Some(before) = pair.before.as_ref().filter(|job| is_to_run(job)) else { continue };
         let what = match &pair.after {
@@ -40,11 +31,35 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
             },
             _ => "is gone",
         };
-        if reported.get(uid(before)).copied().unwrap_or(0) < missing(before) {
-            jobs.push(pair.affected_then(format!("{what} since, and had not ended in the backup")));
+        let affected = pair.affected_then(format!("{what} since, and had not ended in the backup"));
+        jobs.push(EndedJob { affected, missing: missing(before) });
+    }
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reported = reported(states, &names(newest, "/minions/").await?);
+    jobs.retain(|job| reported.get(&job.affected.uid).copied().unwrap_or(0) < job.missing);
+    Ok(again(jobs.into_iter().map(|job| job.affected).collect()).into_iter().collect())
+}
+
+/// A Job that ended since.
+struct EndedJob {
+    affected: Affected,
+    /// How many of its pods have to succeed still.
+    missing: i64,
+}
+
+/// By the uid of a Job, how many of its pods are still there as having succeeded since, so that their kubelets report them once more.
+fn reported(states: &States<'_>, nodes: &BTreeSet<String>) -> HashMap<String, i64> {
+    let mut reported: HashMap<String, i64> = HashMap::new();
+    for pair in pairs(states, "/pods/").filter(Pair::is_same) {
+        let (Some(before), Some(after)) = (&pair.before, &pair.after) else { continue };
+        let has_succeeded = text(after, "/status/phase") == "Succeeded" && text(before, "/status/phase") != "Succeeded";
+        if let Some(owner) = controller(before).filter(|_| has_succeeded && nodes.contains(text(after, "/spec/nodeName"))) {
+            *reported.entry(text(owner, "/uid").to_owned()).or_default() += 1;
         }
     }
-    Ok(again(jobs).into_iter().collect())
+    reported
 }
 
 fn again(jobs: Vec<Affected>) -> Option<Forecast> {

@@ -13,7 +13,7 @@
 //! without a kubelet exists: its pods are evicted after their tolerations and stay Terminating until the Node is deleted
 //! (`pkg/controller/nodelifecycle`, `pkg/controller/tainteviction`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
     let mut pods = Pods { nodes: names(newest, "/minions/").await?, ..Pods::default() };
     pairs(states, "/pods/").for_each(|pair| pods.see(states, &pair));
-    Ok(pods.finish())
+    Ok(pods.finish(states))
 }
 
 /// What becomes of pods, by what it is.
@@ -54,6 +54,8 @@ struct Pods {
     is_elsewhere: bool,
     again: Vec<Affected>,
     orphaned: Vec<Affected>,
+    /// By the uid of a controller, whether the backup has it: many pods have one.
+    controllers: HashMap<String, Option<bool>>,
 }
 
 impl Pods {
@@ -67,7 +69,10 @@ impl Pods {
             return;
         }
         match (now, &pair.before) {
-            (Some(now), None) => self.unknown.push(on(now, pair.affected(maker(states, now)))),
+            (Some(now), None) => {
+                let says = self.maker(states, now);
+                self.unknown.push(on(now, pair.affected(says)));
+            }
             (Some(now), Some(before)) => {
                 let place = then.map_or_else(String::new, |then| format!(" on {}", node(then)));
                 let says = format!("runs as {}, the backup has {}{place}", uid(now), uid(before));
@@ -83,11 +88,32 @@ impl Pods {
         }
     }
 
-    fn finish(self) -> Vec<Forecast> {
+    /// Whether a controller of the backup knows of the pod's absence.
+    fn maker(&mut self, states: &States<'_>, pod: &Value) -> String {
+        let Some(owner) = controller(pod) else { return "has no controller: nothing makes another".to_owned() };
+        let is_there = match self.controllers.get(text(owner, "/uid")) {
+            Some(known) => *known,
+            None => {
+                let found = backup_has_controller(states, pod);
+                self.controllers.insert(text(owner, "/uid").to_owned(), found);
+                found
+            }
+        };
+        let owner = format!("{} {}", text(owner, "/kind"), text(owner, "/name"));
+        match is_there {
+            Some(true) => format!("{owner} would make what it lacks"),
+            Some(false) => format!("{owner} is not in the backup either"),
+            None => format!("is controlled by {owner}"),
+        }
+    }
+
+    fn finish(self, states: &States<'_>) -> Vec<Forecast> {
+        // No command is made that runs on a node with an odd name.
+        let show = || states.of_newest("get pods -A -o wide");
         let mut forecasts = Vec::new();
-        forecasts.extend(unknown(self.unknown));
-        forecasts.extend(others(self.others, self.is_elsewhere));
-        forecasts.extend(again(self.again));
+        forecasts.extend(unknown(self.unknown).map(|forecast| forecast.or_command(show)));
+        forecasts.extend(others(self.others, self.is_elsewhere).map(|forecast| forecast.or_command(show)));
+        forecasts.extend(again(self.again).map(|forecast| forecast.with_command(states.of_backup("get pods -A -o wide"))));
         forecasts.extend(orphaned(self.orphaned));
         forecasts
     }
@@ -106,17 +132,6 @@ fn node(pod: &Value) -> &str {
 
 fn on(pod: &Value, affected: Affected) -> Affected {
     Affected { node: node(pod).to_owned(), ..affected }
-}
-
-/// Whether a controller of the backup knows of the pod's absence.
-fn maker(states: &States<'_>, pod: &Value) -> String {
-    let Some(owner) = controller(pod) else { return "has no controller: nothing makes another".to_owned() };
-    let owner = format!("{} {}", text(owner, "/kind"), text(owner, "/name"));
-    match backup_has_controller(states, pod) {
-        Some(true) => format!("{owner} would make what it lacks"),
-        Some(false) => format!("{owner} is not in the backup either"),
-        None => format!("is controlled by {owner}"),
-    }
 }
 
 fn nodes_of(pods: &[Affected]) -> usize {
@@ -304,9 +319,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_of_an_odd_name_gets_no_command() {
+    async fn no_command_runs_on_a_node_of_an_odd_name() {
         let newest = [pod("web-a", "a", "-oProxyCommand=x", "Running")];
-        assert_eq!(found(&MadeUp::two(&[], &newest).await).await[0].commands, Vec::<String>::new());
+        assert_eq!(found(&MadeUp::two(&[], &newest).await).await[0].commands, ["ketcd -f store.db get pods -A -o wide"]);
     }
 
     #[tokio::test]

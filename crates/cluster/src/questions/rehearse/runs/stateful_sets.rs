@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use ketcd_kube::Object;
+
 use super::super::forecast::{Forecast, ForecastKind};
 use super::super::objects::{counted, full_name, items, name, pairs, text};
 use super::super::states::States;
@@ -17,19 +19,19 @@ use crate::verify::Weight;
 /// # Errors
 /// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
-    let sets = states.backup.objects("/statefulsets/").await?;
+    let of_set = |set: Object| {
+        let (namespace, set_name) = full_name(&set);
+        let templates = items(&set, "/spec/volumeClaimTemplates");
+        Some(templates.map(|template| (namespace.clone(), format!("{}-{set_name}", name(template)))).collect::<Vec<_>>())
+    };
+    let sets = states.backup.made("/statefulsets/", of_set).await?;
     if states.newest.is_none() {
         if !sets.is_empty() {
             states.note("whether volumes of StatefulSets were replaced since the backup: no newer state");
         }
         return Ok(Vec::new());
     }
-    let mut prefixes: HashSet<(String, String)> = HashSet::new();
-    for set in &sets {
-        let (namespace, set_name) = full_name(set);
-        let templates = items(set, "/spec/volumeClaimTemplates");
-        prefixes.extend(templates.map(|template| (namespace.clone(), format!("{}-{set_name}", name(template)))));
-    }
+    let prefixes: HashSet<(String, String)> = sets.into_iter().flatten().collect();
     let mut claims = Vec::new();
     for pair in pairs(states, "/persistentvolumeclaims/") {
         let Some(claim) = pair.after.as_ref().or(pair.before.as_ref()) else { continue };

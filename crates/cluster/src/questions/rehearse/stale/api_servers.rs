@@ -69,12 +69,15 @@ fn of_gone(states: &States<'_>, gone: Vec<Affected>, held: &[String]) -> Option<
         format!("{count} of the backup that are gone would be in the kubernetes Service {until}: some connections of pods to the API fail");
     let weight = if held.is_empty() { Weight::Low } else { Weight::Medium };
     let verb = if servers.len() == 1 { "is" } else { "are" };
-    let prefix = states.backup.prefix;
-    let leases = quoted(format!("{prefix}/masterleases/").as_bytes());
     let forecast = Forecast::new(ForecastKind::ApiServers, weight, says, gone.clone())
         .with_headline(format!("{count} {verb} gone"))
-        .with_command(format!("etcdctl get --prefix --keys-only {leases}"));
+        .with_command(list_leases(states));
     Some(held.iter().fold(forecast, |forecast, key| forecast.with_command(format!("etcdctl del {}", quoted(key.as_bytes())))))
+}
+
+/// The command that lists the leases of API servers.
+fn list_leases(states: &States<'_>) -> String {
+    format!("etcdctl get --prefix --keys-only {}", quoted(format!("{}{}", states.backup.prefix, LEASE_PATHS[0]).as_bytes()))
 }
 
 fn of_address(kind: &str, name: &str, says: &str) -> Affected {
@@ -108,7 +111,7 @@ async fn alone(states: &States<'_>) -> Result<Vec<Forecast>> {
         "the backup names {}: those that are not started again leave the kubernetes Service when their leases have run out",
         counted(known.len(), "API server", "API servers")
     );
-    Ok(vec![Forecast::new(ForecastKind::ApiServers, Weight::Low, says, known)])
+    Ok(vec![Forecast::new(ForecastKind::ApiServers, Weight::Low, says, known).with_command(list_leases(states))])
 }
 
 #[cfg(test)]

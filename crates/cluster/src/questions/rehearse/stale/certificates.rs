@@ -16,6 +16,9 @@ use crate::verify::Weight;
 /// The type of a Secret that holds a certificate with its key.
 const TLS_TYPE: &str = "kubernetes.io/tls";
 
+/// The command that shows them.
+const SHOW: &str = "kubectl get secrets -A --field-selector=type=kubernetes.io/tls";
+
 /// Returns what becomes of certificates.
 ///
 /// # Errors
@@ -26,7 +29,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     for entry in states.backup.entries("/secrets/").await? {
         let Some(secret) = states.backup.object(&entry).filter(|secret| text(secret, "/type") == TLS_TYPE) else { continue };
         let Some(end) = reader.read(&entry).and_then(|secret| secret.valid_until) else { continue };
-        let now = valid_now(states, &entry.key[states.backup.prefix.len()..]);
+        let now = states.backup.path(&entry.key).and_then(|path| valid_now(states, &path));
         let renewed = now.filter(|now| *now > end).map(|now| format!("; the one of now is valid until {now}")).unwrap_or_default();
         if states.asked.now.is_some_and(|asked| end <= asked) {
             expired.push(affected(&secret, format!("expired at {end}{renewed}")));
@@ -58,7 +61,7 @@ fn of_expired(expired: Vec<Affected>) -> Option<Forecast> {
     let says = format!("{count} of the backup have expired: what serves with them is not trusted until they are renewed");
     let headline = format!("{count} expired");
     let forecast = Forecast::new(ForecastKind::Certificates, Weight::Medium, says, expired).with_headline(headline);
-    Some(forecast.with_command("kubectl get secrets -A --field-selector=type=kubernetes.io/tls"))
+    Some(forecast.with_command(SHOW))
 }
 
 fn of_older(older: Vec<Affected>) -> Option<Forecast> {
@@ -69,7 +72,7 @@ fn of_older(older: Vec<Affected>) -> Option<Forecast> {
         "{} that were renewed since would go back to those of then, which are still valid",
         counted(older.len(), "certificate", "certificates")
     );
-    Some(Forecast::new(ForecastKind::Certificates, Weight::Low, says, older))
+    Some(Forecast::new(ForecastKind::Certificates, Weight::Low, says, older).with_command(SHOW))
 }
 
 /// Requests that were made or answered since.

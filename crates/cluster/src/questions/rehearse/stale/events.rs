@@ -7,6 +7,7 @@ use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::counted;
 use super::super::states::States;
 use crate::error::Result;
+use crate::numbers::grouped;
 use crate::verify::Weight;
 
 /// Returns what becomes of Events.
@@ -31,10 +32,12 @@ pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
         return Ok(None);
     }
     let says = format!(
-        "{} since the backup would be lost or go back, and {back} of then be back until their leases have run out: save what the post-mortem needs before",
-        counted(lost.len(), "Event", "Events")
+        "{} since the backup would be lost or go back, and {} of then be back until their leases have run out: save what the post-mortem needs before",
+        counted(lost.len(), "Event", "Events"),
+        grouped(back)
     );
-    Ok(Some(Forecast::new(ForecastKind::Events, Weight::Low, says, lost)))
+    let forecast = Forecast::new(ForecastKind::Events, Weight::Low, says, lost);
+    Ok(Some(forecast.with_command(states.of_newest("events -A"))))
 }
 
 #[cfg(test)]

@@ -78,8 +78,8 @@ impl Bootstrap {
             let Some(secret) = states.backup.object(&entry).filter(|secret| text(secret, "/type") == BOOTSTRAP_TOKEN) else { continue };
             let expiration: Option<Timestamp> = reader.read(&entry).and_then(|secret| secret.expiration);
             let has_expired = matches!((expiration, states.asked.now), (Some(expiration), Some(now)) if expiration <= now);
-            let path = &entry.key[states.backup.prefix.len()..];
-            let is_deleted = differing_at(states, path).is_some_and(|differing| differing.after.is_none());
+            let path = states.backup.path(&entry.key);
+            let is_deleted = path.and_then(|path| differing_at(states, &path)).is_some_and(|differing| differing.after.is_none());
             match expiration {
                 Some(expiration) if has_expired => found.expired.push(affected(&secret, format!("expired at {expiration}"))),
                 Some(expiration) if is_deleted => {

@@ -6,6 +6,7 @@
 
 use super::super::forecast::{Forecast, ForecastKind};
 use super::super::states::States;
+use crate::numbers::grouped;
 use crate::verify::Weight;
 
 /// Returns by how much revisions go back.
@@ -19,12 +20,15 @@ pub(super) fn forecast(states: &States<'_>) -> Option<Forecast> {
         return None;
     }
     let says = format!(
-        "revisions would go back by {back}, from {} to {}, unless the restore raises them: clients that are not restarted miss every change until the \
+        "revisions would go back by {}, from {} to {}, unless the restore raises them: clients that are not restarted miss every change until the \
          cluster has written as many",
-        newest.revision, states.backup.revision
+        grouped(back),
+        newest.revision,
+        states.backup.revision
     );
     let headline = "watchers would miss as many changes unless revisions are raised";
-    Some(Forecast::new(ForecastKind::Watchers, Weight::Medium, says, Vec::new()).with_headline(headline))
+    let forecast = Forecast::new(ForecastKind::Watchers, Weight::Medium, says, Vec::new()).with_headline(headline);
+    Some(forecast.with_command("etcdctl endpoint status --cluster --write-out=table"))
 }
 
 #[cfg(test)]
@@ -36,7 +40,7 @@ mod tests {
     async fn revisions_go_back_by_the_difference() {
         let made_up = MadeUp::two(&[node("a", "a")], &[node("a", "a")]).await;
         let found = forecast(&made_up.states().await).unwrap();
-        assert!(found.says.starts_with("revisions would go back by 4998, from 5000 to 2, unless"), "{}", found.says);
+        assert!(found.says.starts_with("revisions would go back by 4,998, from 5000 to 2, unless"), "{}", found.says);
         let made_up = MadeUp::alone(&[]).await;
         let states = made_up.states().await;
         assert_eq!((forecast(&states), states.not_known().len()), (None, 1));

@@ -5,6 +5,8 @@
 
 use jiff::Timestamp;
 
+use crate::numbers::grouped;
+
 /// What is added to the revisions that were seen at least: others may have been written behind the newest state that is left, and a watcher that saw one
 /// of them would see revisions go back. A thousand writes a second make as many in a quarter of an hour.
 const MIN_MARGIN_REVISIONS: i64 = 1_000_000;
@@ -45,9 +47,9 @@ impl Bump {
     pub(super) fn says(self) -> String {
         format!(
             "revisions are raised by {}: {} that the backup lacks, and {} that may have been written since",
-            self.by,
-            self.lost,
-            self.by - self.lost
+            grouped(self.by),
+            grouped(self.lost),
+            grouped(self.by - self.lost)
         )
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn distribution(state: &State<'_>, kind: SourceKind, name: &str
     if by_name.is_some() {
         return Ok(by_name);
     }
-    if let Some(found) = state.objects("/minions/").await?.iter().find_map(of_node) {
+    if let Some(found) = state.made("/minions/", |node| of_node(&node)).await?.into_iter().next() {
         return Ok(Some(found));
     }
     for (path, distribution) in CONFIG_MAPS {

@@ -3,7 +3,7 @@
 use ketcd_store::shell::quoted;
 use ketcd_store::{At, Checksum, SourceKind, SourceStatus};
 
-use super::super::sources::{flags_of, names_of};
+use super::super::extraction::{self, ExtractCommands};
 use super::super::states::{State, States};
 use super::bump::Bump;
 use super::distribution::{Distribution, distribution};
@@ -50,12 +50,8 @@ impl WayFacts {
     /// # Errors
     /// A source cannot be read.
     pub(super) async fn of(states: &States<'_>) -> Result<Self> {
-        let status = states.backup.cluster.source.status().await?;
-        let newest_status = match &states.newest {
-            Some(newest) => Some(newest.cluster.source.status().await?),
-            None => None,
-        };
-        let mut facts = Self { token: format!("restored-r{}", states.backup.revision), ..Self::of_file(&status) };
+        let (status, newest_status) = (&states.backup_status, states.newest_status.as_ref());
+        let mut facts = Self { token: format!("restored-r{}", states.backup.revision), ..Self::of_file(status) };
         let newest = states.newest.as_ref().filter(|_| states.is_of_one_cluster != Some(false));
         for state in newest.into_iter().chain([&states.backup]) {
             if let Some((distribution, evidence)) = distribution(state, status.kind, &status.name).await? {
@@ -63,11 +59,11 @@ impl WayFacts {
                 break;
             }
         }
-        facts.members = members(states, newest, newest_status.as_ref(), &status).await?;
+        facts.members = members(states, newest, newest_status, status).await?;
         facts.shoot = shoot(&states.backup).await?;
         if let Some(newest) = newest {
             facts.bump = Some(bump(states, newest).await?);
-            facts.bring_back = newest_status.as_ref().map(|newest| bring_back(states, newest, &status));
+            facts.bring_back = Some(bring_back(extraction::commands(states, newest).await?));
         }
         if states.backup.cluster.source.span().await?.newest > states.backup.revision {
             facts.notes.push("a restore brings back the newest state of the file, not the older revision that was asked for".to_owned());
@@ -159,14 +155,12 @@ async fn shoot(state: &State<'_>) -> Result<Option<String>> {
 }
 
 /// What to bring back once the restored cluster runs.
-fn bring_back(states: &States<'_>, newest: &SourceStatus, backup: &SourceStatus) -> Step {
-    let extract = format!("ketcd{} extract -A --all --since {} --by people,gitops", flags_of(newest), states.backup.revision);
-    let mut commands = Vec::new();
-    if let [backup] = names_of(backup).as_slice() {
-        commands.push(format!("{extract} --against {backup}"));
-    }
-    commands.push(format!("{extract} --show-secrets | kubectl apply -f -"));
-    Step::new("", "Bring back what people and GitOps wrote since the backup; the first command names what would conflict", commands)
+fn bring_back(of: ExtractCommands) -> Step {
+    let says = match &of.plan {
+        Some(_) => "Bring back what people and GitOps wrote since the backup; the first command names what would conflict",
+        None => "Bring back what people and GitOps wrote since the backup",
+    };
+    Step::new("", says, of.plan.into_iter().chain([format!("{} --show-secrets | kubectl apply -f -", of.extract)]))
 }
 
 #[cfg(test)]

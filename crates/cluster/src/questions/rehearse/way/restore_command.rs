@@ -8,6 +8,7 @@ use ketcd_store::shell::quoted;
 use super::bump::BUMP_WITHOUT_NEWER;
 use super::facts::WayFacts;
 use super::members::{RestoredMember, initial_cluster};
+use crate::numbers::grouped;
 
 /// The command that makes a member's data.
 pub(super) fn restore_command(facts: &WayFacts, member: &RestoredMember) -> String {
@@ -41,7 +42,7 @@ pub(super) fn says_of_revisions(facts: &WayFacts) -> String {
     }
     let amount = match facts.bump {
         Some(bump) => bump.says(),
-        None => format!("no newer state shows the newest revision: {BUMP_WITHOUT_NEWER} is what etcd's guide proposes"),
+        None => format!("no newer state shows the newest revision: {} is what etcd's guide proposes", grouped(BUMP_WITHOUT_NEWER)),
     };
     match facts.release() {
         Some(release) if !release.bumps() => format!("{amount}; it takes etcdutl 3.5.10 or later, the members' own is too old"),
@@ -83,7 +84,7 @@ mod tests {
              --initial-cluster-token restored-r441846 --initial-advertise-peer-urls https://b:2380 --data-dir /var/lib/etcd \
              --bump-revision 1071000 --mark-compacted"
         );
-        assert!(says_of_revisions(&facts).starts_with("revisions are raised by 1071000: 70157 that the backup lacks"));
+        assert!(says_of_revisions(&facts).starts_with("revisions are raised by 1,071,000: 70,157 that the backup lacks"));
     }
 
     #[test]
