@@ -1,5 +1,6 @@
 //! The command line: arguments, output, exit codes. No other module knows that there is a user.
 
+mod bundling;
 mod changes;
 mod command_line;
 mod commands;

@@ -203,7 +203,9 @@ fn a_pod_is_explained_by_its_name() {
 #[test]
 fn a_namespace_that_does_not_exist_is_said_to_be_missing() {
     let dataset = tempfile::tempdir().unwrap();
-    for words in ["ls", "timeline", "history", "explain pods", "blame pods", "events", "usage", "get pods", "export --out DATASET"] {
+    for words in
+        ["ls", "timeline", "history", "explain pods", "blame pods", "events", "usage", "get pods", "grep node3", "export --out DATASET"]
+    {
         let words = words.replace("DATASET", dataset.path().to_str().unwrap());
         let arguments: Vec<&str> = words.split(' ').chain(["-n", "nosuch"]).collect();
         let output = ketcd(Path::new("."), &[&["-f", &story()][..], &arguments].concat());

@@ -220,13 +220,15 @@ fn calls(objects: &str) -> Vec<Call> {
                 ("record", "kubeconfig") => vec![vec!["record", "/dev/null/recording"]],
                 ("record", _) => vec![["record"].into_iter().chain(of_etcd[1..].iter().copied()).collect()],
                 ("extract", _) => vec![[&of_file[..], &["extract", "pod/b/a"]].concat()],
+                ("bundle", "out") => vec![[&of_file[..], &["bundle", "pod/b/a"]].concat()],
+                ("bundle", _) => vec![[&of_file[..], &["bundle", "pod/b/a", "--redact", "all", "--out", "/dev/null/it.ketcd"]].concat()],
                 ("verify", "paths") => vec![vec!["verify"]],
                 ("rehearse", "backup") => vec![vec!["rehearse"]],
                 _ => vec![[&of_file[..], &[name]].concat()],
             };
             for line in lines {
                 let reader = match (name, id) {
-                    (_, "out" | "kubeconfig") | ("record", _) => Reader::Nobody,
+                    (_, "out" | "kubeconfig") | ("record" | "bundle", _) => Reader::Nobody,
                     (_, "files") | ("rehearse" | "verify", _) => Reader::Source,
                     ("what-if", "add" | "apply") => Reader::Manifests,
                     (_, "scheduler_config") => Reader::Scheduler,

@@ -5,6 +5,7 @@ mod addresses;
 mod audit;
 #[cfg(feature = "object-store")]
 mod bucket;
+mod bundle;
 mod companions;
 mod complete;
 mod credentials;

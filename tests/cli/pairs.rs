@@ -11,6 +11,7 @@ use crate::ketcd::ketcd;
 /// What each command is asked. `decode` reads no cluster, `record` and `serve` do not end.
 const COMMAND_ARGS: &[(&str, &str)] = &[
     ("blame", "pods"),
+    ("bundle", "pods --out it.ketcd"),
     ("completion", "bash"),
     ("describe", "pods"),
     ("diff", "pods --rev 900.."),

@@ -14,6 +14,7 @@ use crate::ketcd::{all, ketcd};
 /// prints a script.
 const COMMAND_ARGS: &[(&str, &[&str])] = &[
     ("blame", &["pod/web/crasher", "pod/crasher", "pod/web/crahser"]),
+    ("bundle", &["-n web --out /dev/null/nowhere"]),
     ("completion", &[]),
     ("decode", &[]),
     ("describe", &["pod/web/crasher", "node/node2", "deploy -A", "pod/web/crahser", "pods -n wbe", "deploy/tomcat"]),

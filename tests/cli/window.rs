@@ -176,6 +176,7 @@ fn heads_of_json_say_what_words_of_time_were_resolved_to() {
         "timeline pod/web/crasher",
         "timeline pods -n web",
         "events -A",
+        "grep node3 pods",
         "usage",
         "triage",
         "explain pod/web/crasher",
@@ -232,7 +233,7 @@ fn a_beginning_after_the_end_is_refused() {
         ("22:24:50", "is in no part of the readable history"),
         ("2027-01-01T00:00:00Z", "the end of the readable history"),
     ];
-    let commands = ["history pods -A", "triage", "timeline -n web", "usage", "events -A", "watch pods -A", "explain --all"];
+    let commands = ["history pods -A", "triage", "timeline -n web", "usage", "events -A", "watch pods -A", "explain --all", "grep node3"];
     // Words of time are read by one function: each command is asked for a time of day and for a date.
     for (command, after) in commands.iter().zip(after.chunks(2).cycle()) {
         for (since, wanted) in after {

@@ -139,6 +139,9 @@ fn troubles() {
         check(from, "triage -o json", "", code(from, 0));
     }
     let found = &check(STORY_SOURCE, "triage --at 00:22:15 -o json", "", 0)[0];
+    let earlier = WORK_FOLDER.path().join("earlier.json");
+    fs::write(&earlier, run(STORY_SOURCE, "triage --at 00:20:15 -o json", "").0).unwrap();
+    check(STORY_SOURCE, &format!("triage --at 00:22:15 --since-last {} -o json", earlier.display()), "", 0);
     assert!(["changes", "findings", "windows"].iter().all(|part| !found[part].as_array().unwrap().is_empty()), "{found}");
 }
 
@@ -314,6 +317,8 @@ fn differences() {
         let kinds: BTreeSet<String> = found[0]["items"].as_array().unwrap().iter().map(|one| one["type"].to_string()).collect();
         assert!(kinds.len() > 1, "{kinds:?}");
         check(from, "diff --rev 100..600 -o ndjson", "Difference", code(from, 1));
+        check(from, "diff --rev 100..600 --spec -o json", "SpecDifferences", code(from, 1));
+        check(from, "diff --rev 100..600 --spec -o ndjson", "SpecDifference", code(from, 1));
     }
     check(STORY_SOURCE, "diff --rev 600..600 -o json", "Differences", 0);
 }

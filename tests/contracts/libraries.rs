@@ -17,6 +17,7 @@ const LIBRARY_CRATES: &[&str] = &[
     "ketcd-history",
     "ketcd-kube",
     "ketcd-render",
+    "ketcd-redact",
     "ketcd-restore",
     "ketcd-scheduler",
     "ketcd-serve",

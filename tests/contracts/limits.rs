@@ -54,6 +54,11 @@ fn table() -> String {
                 size(ketcd_cluster::grep::MAX_HELD_BYTES as u64)
             ),
         ),
+        (
+            "what `rehearse` holds of a running etcd that differs from the backup",
+            format!("{}; where more differs, a snapshot of it is asked for", size(ketcd_cluster::rehearse::MAX_HELD_BYTES as u64)),
+        ),
+        ("states that `rehearse` takes with `--over`", format!("at most {}", ketcd_cluster::rehearse::MAX_STATES)),
         ("what is searched for by `grep`", format!("at most {} bytes", number(ketcd_cluster::grep::MAX_PATTERN_BYTES as i64))),
         ("input of an unknown format", format!("refused after its first {}", size(RECOGNISED_WITHIN as u64))),
         (

@@ -127,6 +127,12 @@ const TEXT_COMMANDS: &[&str] = &[
     "explain pod/lab/weighted",
     "explain pod/lab/weighted --node node1",
     "encryption",
+    "triage -o wide",
+    "usage",
+    "verify -o wide",
+    "verify -o metrics",
+    "rehearse",
+    "rehearse -o markdown",
     "get pod/lab/nobody",
 ];
 
@@ -140,6 +146,7 @@ const DOCUMENT_COMMANDS: &[&str] = &[
     "timeline -A -o json",
     "diff --rev 400..900 -o json",
     "blame pod/lab/ubuntu -o json",
+    "grep -e . -o json",
     "explain --all -o ndjson",
 ];
 

@@ -19,6 +19,7 @@ mod members;
 mod quorum;
 mod read_only;
 mod record;
+mod rehearsed;
 mod replay;
 mod restored;
 mod rights;

@@ -177,21 +177,21 @@ fn sized(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Every command that shows data, in every format it has.
-fn commands() -> Vec<String> {
-    let mut commands = Vec::new();
-    for format in [
-        "table",
-        "wide",
-        "json",
-        "yaml",
-        "name",
-        "ndjson",
-        "jsonpath={..data}",
-        "jsonpath={..annotations}",
-        "custom-columns=D:.data,M:.metadata,X:.extra",
-    ] {
-        for what in [
+/// Formats, and the commands that show data in them.
+const SHOWN: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "table",
+            "wide",
+            "json",
+            "yaml",
+            "name",
+            "ndjson",
+            "jsonpath={..data}",
+            "jsonpath={..annotations}",
+            "custom-columns=D:.data,M:.metadata,X:.extra",
+        ],
+        &[
             "ls --all",
             "ls secrets -A",
             "ls secrets -A --show-labels --unknown",
@@ -202,12 +202,11 @@ fn commands() -> Vec<String> {
             "get bundles.example.com/lab/b",
             "get bundles.example.com/lab/list",
             "get bundles.example.com/lab/escaped",
-        ] {
-            commands.push(format!("{what} -o {format}"));
-        }
-    }
-    for format in ["table", "wide", "json", "ndjson"] {
-        for what in [
+        ],
+    ),
+    (
+        &["table", "wide", "json", "ndjson"],
+        &[
             "history --all",
             "history secrets -A --diff",
             "history --all --diff --all-fields",
@@ -224,27 +223,41 @@ fn commands() -> Vec<String> {
             "status",
             "encryption",
             "history secrets -A --unknown --release 1.20",
-        ] {
-            commands.push(format!("{what} -o {format}"));
-        }
-    }
-    for format in ["table", "json", "ndjson"] {
-        for what in ["describe secrets -A", "describe secret/lab/s --rev 5", "describe configmap/lab/owner", "tree secrets -A", "events -A"]
-        {
-            commands.push(format!("{what} -o {format}"));
-        }
-    }
-    for format in ["wide", "json", "ndjson"] {
-        commands.push(format!("grep -e . --in names,values,keys,managers,messages --unknown -o {format}"));
-    }
-    commands.push("get secrets -A -w --rev 2 -o json".to_owned());
-    for format in ["yaml", "json"] {
-        for name in ["s", "text", "list", "other", "nothing", "custom", "kind", "protobuf", "bytes", "cut"] {
-            commands.push(format!("blame secret/lab/{name} -o {format}"));
-        }
-        commands.push(format!("get pod/lab/p --with-config -o {format}"));
-    }
-    commands
+        ],
+    ),
+    (
+        &["table", "json", "ndjson"],
+        &["describe secrets -A", "describe secret/lab/s --rev 5", "describe configmap/lab/owner", "tree secrets -A", "events -A"],
+    ),
+    (&["wide", "json", "ndjson"], &["grep -e . --in names,values,keys,managers,messages --unknown"]),
+    (&["wide", "json"], &["triage", "usage"]),
+    (&["wide", "json", "metrics"], &["verify --target 1.37"]),
+    (&["table", "json", "markdown"], &["rehearse"]),
+    (&["json"], &["get secrets -A -w --rev 2", "get pod/lab/p --with-config"]),
+    (
+        &["yaml", "json"],
+        &[
+            "blame secret/lab/s",
+            "blame secret/lab/text",
+            "blame secret/lab/list",
+            "blame secret/lab/other",
+            "blame secret/lab/nothing",
+            "blame secret/lab/custom",
+            "blame secret/lab/kind",
+            "blame secret/lab/protobuf",
+            "blame secret/lab/bytes",
+            "blame secret/lab/cut",
+        ],
+    ),
+    (&["yaml"], &["get pod/lab/p --with-config"]),
+];
+
+/// Every command that shows data, in every format it has.
+fn commands() -> Vec<String> {
+    let each = SHOWN
+        .iter()
+        .flat_map(|(formats, asked)| asked.iter().flat_map(|asked| formats.iter().map(move |format| format!("{asked} -o {format}"))));
+    each.collect()
 }
 
 /// What must not be in any output: every form of every canary's common part that shows whichever number follows.

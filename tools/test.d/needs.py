@@ -29,6 +29,7 @@ NEEDS = (
     Need("etcd-3.4", ("live", "contracts"), ("on_3_4",), is_nightly=True),
     Need("etcd-3.5", ("live", "contracts")),
     Need("etcd-3.7", ("live", "contracts"), ("on_3_7",), is_nightly=True),
+    Need("etcdutl", ("live",), ("etcdutl",), is_optional=True),
     Need("kubectl", ("serve", "live"), ("kubectl",)),
     Need("duckdb", ("cli",), ("duckdb",), is_optional=True),
     Need("chromium", ("web",), is_optional=True),

@@ -5,6 +5,7 @@ pub mod cores;
 mod error;
 pub mod not_found;
 mod notice;
+pub mod numbers;
 mod open;
 mod options;
 mod problems;
@@ -21,7 +22,8 @@ pub use problems::Problems;
 pub use questions::asked_keys::AskedKeys;
 pub(crate) use questions::{asked_keys, writers};
 pub use questions::{
-    blame, census, configuration, describe, diff, explain, export, extract, grep, rehearse, report, survey, triage, usage, verify,
+    blame, bundle, census, configuration, describe, diff, explain, export, extract, grep, rehearse, report, survey, traces, triage, usage,
+    verify,
 };
 pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};

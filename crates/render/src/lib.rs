@@ -3,6 +3,7 @@
 //! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
 pub mod blame;
+pub mod bundle;
 pub mod census;
 pub mod change;
 pub mod change_text;
@@ -37,11 +38,14 @@ pub mod rehearse;
 pub mod report;
 mod request_text;
 mod row;
+pub mod since_last;
 pub mod sort_key;
+pub mod spec_comparison;
 pub mod status;
 pub mod style;
 pub mod table;
 pub mod timeline;
+pub mod traces;
 pub mod tree;
 pub mod triage;
 pub mod usage;

@@ -34,6 +34,7 @@ pub mod random;
 #[cfg(feature = "testdata")]
 pub mod seeds;
 pub mod snapshot;
+pub mod tables;
 #[cfg(feature = "testdata")]
 pub mod temporary;
 #[cfg(feature = "testdata")]

@@ -2,6 +2,7 @@
 //! in the table.
 
 mod blame;
+mod bundle;
 mod completion;
 mod decode;
 mod describe;
@@ -98,6 +99,7 @@ commands! {
         Record(record::RecordArgs),
         Extract(extract::ExtractArgs),
         Export(export::ExportArgs),
+        Bundle(bundle::BundleArgs),
         Serve(serve::ServeArgs),
     }
     "Source" {

@@ -54,6 +54,7 @@ pub(super) fn formats(command: fn() -> Command) -> ArgValueCompleter {
         let typed = Words::typed(command).command();
         let formats: &[&str] = match typed.as_deref().unwrap_or_default() {
             "blame" => &["yaml", "json"],
+            "bundle" | "export" => &["table", "json"],
             "diff" | "history" | "timeline" => &["table", "json", "ndjson"],
             "encryption" => &["table", "wide", "json"],
             "explain" => &["table", "wide", "json", "ndjson"],

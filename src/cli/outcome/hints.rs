@@ -136,7 +136,9 @@ fn meant_line(typed: &Typed, word: &str, first: &ObjectElsewhere) -> Option<Comm
     let (is_namespace, is_scoped) = (first.kind == "namespace", typed.has("-n") || typed.has("--namespace") || typed.has("-A"));
     let others = match typed.command() {
         _ if !is_namespace || is_scoped => vec![address.as_str()],
-        Some("diff" | "events" | "export" | "grep" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => vec!["-n", name],
+        Some("bundle" | "diff" | "events" | "export" | "grep" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => {
+            vec!["-n", name]
+        }
         Some("explain") => vec!["pods", "-n", name],
         Some("get") => vec!["all", "-n", name],
         _ => vec![address.as_str()],

@@ -74,6 +74,11 @@ impl Destination {
         if matches!(self.place, Target::StandardOutput) { "standard output" } else { &self.name }
     }
 
+    /// Whether it is standard output.
+    pub(in crate::cli) fn is_standard_output(&self) -> bool {
+        matches!(self.place, Target::StandardOutput)
+    }
+
     /// Writes what `render` writes.
     ///
     /// # Errors

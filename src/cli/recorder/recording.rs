@@ -57,7 +57,7 @@ impl Recording<'_> {
         let span = source.span().await?;
         let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
         let cluster_id = source.status().await?.cluster_id;
-        let scope = RecordingScope { cluster_id, prefixes: prefixes.to_vec(), left_out, api_server: None };
+        let scope = RecordingScope { cluster_id, prefixes: prefixes.to_vec(), left_out, api_server: None, bundle: None };
         self.run(global, Followed::Etcd(&source), &scope, span).await
     }
 
@@ -77,7 +77,7 @@ impl Recording<'_> {
         let source = ApiServer::new(access, wanted);
         source.left_out().await?.iter().for_each(|sentence| note(sentence));
         let (prefixes, left_out, identity) = (source.prefixes().await?, source.lacking().await?, source.identity().await?);
-        let scope = RecordingScope { cluster_id: None, prefixes, left_out, api_server: Some(identity) };
+        let scope = RecordingScope { cluster_id: None, prefixes, left_out, api_server: Some(identity), bundle: None };
         note(&format!("recording through the API server {name}"));
         let span = source.span().await?;
         self.run(global, Followed::ApiServer(&source), &scope, span).await

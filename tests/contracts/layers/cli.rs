@@ -20,6 +20,7 @@ const CLI_ROOMS: &[&str] = &[
     "recorder",
     "verification",
     "rehearsal",
+    "bundling",
     "serving",
     "complete",
     "commands",

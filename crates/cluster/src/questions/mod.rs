@@ -2,6 +2,7 @@
 
 pub(crate) mod asked_keys;
 pub mod blame;
+pub mod bundle;
 pub mod census;
 pub mod configuration;
 pub mod describe;
@@ -14,6 +15,7 @@ pub mod rehearse;
 pub mod report;
 mod seals;
 pub mod survey;
+pub mod traces;
 pub mod triage;
 pub mod usage;
 pub mod verify;

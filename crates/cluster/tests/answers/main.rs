@@ -21,6 +21,8 @@ mod rehearsals;
 mod rehearse_losses;
 mod related;
 mod rules;
+mod spec_diff;
+mod traces;
 mod triage;
 mod usage;
 mod verify;

@@ -1,7 +1,6 @@
 //! Whether a backup is good: what its contents, an upgrade and its hash come to, held against independent walks over the same data.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use futures_util::TryStreamExt;
 use serde_json::{Value, json};
@@ -11,8 +10,8 @@ use ketcd_cluster::{Cluster, Options};
 use ketcd_kube::Release;
 use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
 use ketcd_store::{At, KeyRange, Want};
-use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
+use ketcd_testing::{tables, testdata};
 
 use crate::audit::{file, opened};
 use crate::fixture::{capture, database, open};
@@ -25,12 +24,10 @@ fn of_kind(verification: &Verification, kind: FindingKind) -> Vec<&Finding> {
     verification.findings.iter().filter(|finding| finding.kind == kind).collect()
 }
 
-/// The rows of a table of `proto/`, without its comments.
-fn rows(name: &str) -> Vec<Vec<String>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../proto/").to_owned() + name;
-    let text = fs::read_to_string(path).unwrap();
+/// The rows of a table, without its comments.
+fn rows(table: &str) -> Vec<Vec<String>> {
     let row = |line: &str| line.split('\t').map(|cell| if cell == "-" { "" } else { cell }.to_owned()).collect();
-    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(row).collect()
+    table.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(row).collect()
 }
 
 /// What each release serves, read from the tables themselves.
@@ -41,7 +38,7 @@ struct Tables {
 
 impl Tables {
     fn read() -> Self {
-        Self { kinds: rows("kinds.tsv"), versions: rows("versions.tsv") }
+        Self { kinds: rows(tables::KINDS), versions: rows(tables::VERSIONS) }
     }
 
     /// The kind and the plural of what is of a group and fits.

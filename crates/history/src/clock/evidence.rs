@@ -132,12 +132,21 @@ impl StampCollector {
 
     /// Takes note of when revisions arrived at a recorder: they were committed before, and not longer before than it says. In any order.
     pub fn observe_arrival(&mut self, arrival: &Arrival) {
-        let Arrival { from, to, time, delay } = *arrival;
-        let (writer, kind) = (self.writer("the recorder".to_owned()), StampKind::Now { lag: delay });
+        self.bound(arrival, "the recorder");
+        self.arrivals.push(*arrival);
+    }
+
+    /// Takes note of when the source of a bundle dated revisions: they were written in that time, and nobody received them then. In any order.
+    pub fn observe_date(&mut self, date: &Arrival) {
+        self.bound(date, "the bundle's source");
+    }
+
+    fn bound(&mut self, times: &Arrival, writer: &str) {
+        let Arrival { from, to, time, delay } = *times;
+        let (writer, kind) = (self.writer(writer.to_owned()), StampKind::Now { lag: delay });
         for revision in if from == to { vec![from] } else { vec![from, to] } {
             self.stamps.push(Stamp { revision: revision.0, at: time - delay, unit: 0, writer, kind });
         }
-        self.arrivals.push(*arrival);
     }
 
     /// Forgets what was seen of a key: changes of it were left out, and the next version may hold times that they set.

@@ -68,9 +68,14 @@ pub struct Clock {
 impl Clock {
     /// Returns when `revision` was written; `None` where the data does not say, because nothing before it or nothing after it is dated.
     pub fn date(&self, revision: Revision) -> Option<Dated> {
-        let earliest = self.earliest.at_or_before(revision.0);
-        let (earliest, latest) = self.requests.narrow(revision.0, earliest.zip(self.latest.at_or_after(revision.0)))?;
+        let (earliest, latest) = self.bounds(revision)?;
         Some(dated(earliest, latest))
+    }
+
+    /// Returns the first and the last moment at which `revision` can have been written, in microseconds since 1970: what [`Clock::date`] is the middle of.
+    pub fn bounds(&self, revision: Revision) -> Option<(i64, i64)> {
+        let earliest = self.earliest.at_or_before(revision.0);
+        self.requests.narrow(revision.0, earliest.zip(self.latest.at_or_after(revision.0)))
     }
 
     /// Returns the newest revision written at or before `time`, by the middle of its interval; `None` if the clock begins later.

@@ -3,6 +3,7 @@
 //! Doc comments of these types are the descriptions in `docs/schema`. Fields stand in the order in which they are written.
 
 pub mod blame;
+pub mod bundle;
 pub mod change;
 pub mod common;
 pub mod decode;
@@ -17,6 +18,7 @@ pub mod plugins;
 mod registry;
 pub mod rehearse;
 pub mod request;
+pub mod spec_diff;
 pub mod status;
 pub mod timeline;
 pub mod tree;

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    blame, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, rehearse, status, timeline, tree, triage,
-    usage, verify, watch, what_if,
+    blame, bundle, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, rehearse, status, timeline, tree,
+    triage, usage, verify, watch, what_if,
 };
 use crate::explanation;
 
@@ -27,6 +27,7 @@ pub struct Contract {
 /// Every command with machine output, by name.
 pub const JSON_CONTRACTS: &[Contract] = &[
     Contract::new::<blame::Blame<'_>>("blame", 1),
+    Contract::new::<bundle::Bundle<'_>>("bundle", 1),
     Contract::new::<decode::Decode<'_>>("decode", 1),
     Contract::new::<describe::Descriptions<'_>>("describe", 1),
     Contract::new::<diff::Diff<'_>>("diff", 2),

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::command_line::{CommandLine, Invocation};
+use crate::since_last::SinceLast;
 use crate::words::trouble;
 use ketcd_cluster::triage::{Absence, Cause, StorageFacts, Warning};
 use ketcd_history::AttributedChange;
@@ -45,6 +46,14 @@ pub struct TriagePage<'a> {
     pub missing: usize,
     /// Whose changes alone are among them, where not all are.
     pub by: Option<&'a str>,
+    /// The uid of the namespace kube-system, where it could be read.
+    pub kube_system: Option<&'a str>,
+    /// The namespace looked at, where only one is.
+    pub namespace: Option<&'a str>,
+    /// The addresses and selectors that were asked for.
+    pub asked: &'a [String],
+    /// What became of the troubles since an earlier triage, where one is given. The findings are split by it.
+    pub since_last: Option<&'a SinceLast>,
     /// The call of ketcd that suggested commands begin with.
     pub invocation: &'a Invocation,
     /// Whether all is shown, in full.

@@ -148,7 +148,7 @@ fn resources(changes: &[ResourceChange]) -> String {
 }
 
 /// What changed in a pod template, and which one came back: `containers[main].image tomcat:8 → tomcat:9`.
-pub(super) fn template_change(change: &TemplateChange, undo: Option<&Undo>) -> String {
+pub(crate) fn template_change(change: &TemplateChange, undo: Option<&Undo>) -> String {
     let edits = match change {
         TemplateChange::Images(images) => images.join(", "),
         TemplateChange::Fields(edits) => {

@@ -20,6 +20,7 @@ use ketcd_history::{Actor, ActorFrom, Logged};
 use ketcd_store::Revision;
 
 pub use detail::detail;
+pub(crate) use detail::template_change;
 pub use story_text::Told;
 
 /// A line of the axis.

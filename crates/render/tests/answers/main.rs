@@ -6,6 +6,7 @@ mod explain_cases;
 mod fixture;
 mod tables;
 mod timeline;
+mod traces;
 mod triage;
 mod usage;
 mod what_if;
