@@ -76,9 +76,28 @@ pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
     const CBOR_MAGIC: &[u8] = b"\xd9\xd9\xf7";
     is_secret_key(key)
         || credentials::may_be_under(key)
+        || may_be_release(key, value)
         || value.starts_with(CBOR_MAGIC)
         || names_secret(value)
         || has_escaped_letter(value)
+}
+
+/// Whether a stored value may be a ConfigMap in which Helm keeps a release.
+fn may_be_release(key: &[u8], value: &[u8]) -> bool {
+    let holds = |text: &str| memchr::memmem::find(value, text.as_bytes()).is_some();
+    is_config_map_key(key) && (holds("helm") || holds("TILLER"))
+}
+
+/// Whether a key is that of a ConfigMap.
+fn is_config_map_key(key: &[u8]) -> bool {
+    key.rsplit(|&byte| byte == b'/').nth(2) == Some(b"configmaps")
+}
+
+/// Whether a ConfigMap holds a release of Helm, with all values that it was installed with, as Helm 2 and the driver `configmap` write it (helm v3
+/// `pkg/storage/driver/cfgmaps.go`).
+fn is_release(object: &Value) -> bool {
+    let labels = &object["metadata"]["labels"];
+    labels["owner"] == "helm" || labels["OWNER"] == "TILLER"
 }
 
 /// Whether bytes name the kind, or that of its lists.
@@ -118,6 +137,9 @@ pub(super) fn mask(key: &[u8], value: Value) -> Object {
     if is_secret_key(key) && !is_custom(key, &value) {
         masking.secret(&mut value);
     } else {
+        if is_config_map_key(key) && is_release(&value) {
+            masking.release(&mut value);
+        }
         masking.any(&mut value);
     }
     Object::masked(value, masking.masked)
@@ -219,6 +241,13 @@ impl Masking {
         }
     }
 
+    /// Masks the data of a release.
+    fn release(&mut self, config_map: &mut Value) {
+        if let Some(Value::Object(values)) = config_map.get_mut("data") {
+            self.at("data", |masking| masking.each(values));
+        }
+    }
+
     /// Masks a Secret, or whatever lies in its place.
     fn secret(&mut self, value: &mut Value) {
         let Value::Object(members) = value else { return self.whole(value) };
@@ -302,6 +331,19 @@ mod tests {
         assert_eq!(*mask(b"", secret.clone()), wanted);
         let list = json!({"kind": "SecretList", "items": [secret]});
         assert_eq!(mask(b"/registry/templates/lab/x", list)["items"][0], wanted);
+    }
+
+    #[test]
+    fn releases_of_helm_in_config_maps_are_masked() {
+        let key = b"/registry/configmaps/lab/shop.v1";
+        let release = |labels: Value| json!({"kind": "ConfigMap", "metadata": {"name": "shop.v1", "labels": labels}, "data": {"release": "H4sIAAAA"}});
+        for labels in [json!({"owner": "helm"}), json!({"OWNER": "TILLER"})] {
+            let stored = release(labels);
+            assert!(may_be_in(key, stored.to_string().as_bytes()));
+            assert_eq!(mask(key, stored)["data"]["release"], "***");
+        }
+        assert_eq!(mask(key, release(json!({"owner": "us"})))["data"]["release"], "H4sIAAAA");
+        assert!(!may_be_in(b"/registry/configmaps/lab/c", b"{\"kind\":\"ConfigMap\"}"));
     }
 
     #[test]

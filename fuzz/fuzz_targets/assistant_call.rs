@@ -1,0 +1,7 @@
+//! The parser `assistant_call` of `targets::TARGETS`.
+#![no_main]
+
+#[macro_use]
+mod harness;
+
+target!("assistant_call");

@@ -1,0 +1,187 @@
+//! A question answered: its words are parsed as those of a command line, and what the command prints is kept. What is read, and how, is of the flags that
+//! the server was started with: flags of every command in a question are not looked at.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ketcd_cluster::Cluster;
+use ketcd_cluster::rights::Question as Reads;
+use ketcd_history::clock::Bound;
+use ketcd_mcp::{Answer, Answers, Form, Question, Refusal};
+use ketcd_store::{At, Revision};
+
+use crate::cli::connection::runtime::block_on;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::history_window::Ends;
+use crate::cli::outcome::{Error, Result};
+use crate::cli::output::{Output, messages};
+use crate::cli::session::Session;
+use crate::cli::session::command::Run;
+
+/// So much of what a command prints is kept.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
+/// Parses the words of a command: what runs, or what is wrong.
+type Parser = fn(&[String]) -> clap::error::Result<Box<dyn Run>>;
+
+/// What parses questions, once it is known.
+static QUESTION_PARSER: OnceLock<Parser> = OnceLock::new();
+
+/// Says what parses questions. Called before anything is asked.
+pub(in crate::cli) fn are_parsed_by(parser: Parser) {
+    let _ = QUESTION_PARSER.set(parser);
+}
+
+/// A cluster that assistants ask. One question is answered at a time.
+#[derive(Clone)]
+pub(super) struct Assistant(Arc<State>);
+
+struct State {
+    /// The flags, with the source that is open.
+    global: GlobalArgs,
+    /// The newest revision that may be seen, where the server was started with one.
+    limit: Option<Revision>,
+    /// Messages are held for the question at hand.
+    turn: Mutex<()>,
+}
+
+impl Assistant {
+    /// Looks at the cluster once: what cannot be read is an error now.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn begin(global: GlobalArgs) -> Result<Self> {
+        let is_fixed = global.rev.is_some() || global.at.is_some();
+        let session = opened(&global).await?;
+        let limit = if is_fixed { Some(session.cluster.revision().await?) } else { None };
+        Ok(Self(Arc::new(State { global, limit, turn: Mutex::default() })))
+    }
+}
+
+impl Answers for Assistant {
+    async fn ask(&self, question: Question) -> Result<Answer, Refusal> {
+        let state = Arc::clone(&self.0);
+        let answered = tokio::task::spawn_blocking(move || state.answer(&question)).await;
+        // What panicked is said on standard error, by the program's hook.
+        answered.unwrap_or_else(|_| Err(Refusal("ketcd panicked: this is a bug in ketcd; ask something else".to_owned())))
+    }
+}
+
+impl State {
+    /// Answers a question on this thread, which belongs to the runtime of the source.
+    fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        messages::hold();
+        let answered = self.answered(question);
+        let notes = messages::taken().into_iter().map(|note| note.strip_prefix("ketcd: ").unwrap_or(&note).to_owned());
+        match answered {
+            Ok(answer) => Ok(Answer { notes: notes.collect(), ..answer }),
+            Err(error) => {
+                let commands = error.commands_to_copy().iter().cloned();
+                let lines: Vec<String> = std::iter::once(error.to_string()).chain(commands).chain(notes).collect();
+                Err(Refusal(lines.join("\n")))
+            }
+        }
+    }
+
+    fn answered(&self, question: &Question) -> Result<Answer> {
+        let command = self.command(question)?;
+        let (global, moment) = block_on(self.at_moment(question))?;
+        let (mut out, kept) = Output::in_memory(MAX_KEPT_BYTES);
+        out.set_content(global.format()?.content());
+        let ran = command.run(&global, &mut out);
+        let ended = out.end();
+        let (bytes, is_cut) = kept.take();
+        // What had no room was refused as a closed pipe refuses it.
+        if !is_cut {
+            ran.and_then(|outcome| ended.map(|()| outcome).map_err(Error::from))?;
+        }
+        Ok(Answer { text: String::from_utf8_lossy(&bytes).into_owned(), notes: Vec::new(), moment, is_cut })
+    }
+
+    /// Parses the words of a question.
+    fn command(&self, question: &Question) -> Result<Box<dyn Run>> {
+        let is_file = |word: &String| word.strip_prefix("--fit=").is_some_and(|value| Path::new(value).is_file());
+        if question.words.iter().any(is_file) {
+            return Err(Error::new("fit takes the address of an object").hint("write kind/namespace/name"));
+        }
+        let parser = QUESTION_PARSER.get().ok_or_else(|| Error::new("no command is known"))?;
+        parser(&question.words).map_err(|error| {
+            // The rest is how the command line is used.
+            let text = error.render().to_string();
+            let said: Vec<&str> =
+                text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).filter(|line| !line.is_empty()).collect();
+            Error::new(said.join(" ").trim_start_matches("error: ").to_owned())
+        })
+    }
+
+    /// The flags of a question, and the moment it looks at in words.
+    async fn at_moment(&self, question: &Question) -> Result<(GlobalArgs, String)> {
+        let mut global = GlobalArgs {
+            namespace: question.namespace.clone().or_else(|| self.global.namespace.clone()),
+            output: match question.form {
+                Form::Text => None,
+                Form::Json => Some("json".to_owned()),
+                Form::Yaml => Some("yaml".to_owned()),
+            },
+            ..self.global.clone()
+        };
+        global.all_namespaces = global.namespace.is_none();
+        let session = opened(&self.global).await?;
+        let cluster = &session.cluster;
+        if let Some((from, to)) = &question.span {
+            let from = self.revision(cluster, from).await?;
+            let to = match to {
+                Some(to) => self.revision(cluster, to).await?,
+                None => cluster.revision().await?,
+            };
+            let moment = format!("{} and {}", words_of(cluster, At::Revision(from)).await?, words_of(cluster, At::Revision(to)).await?);
+            global.rev = Some(format!("{from}..{to}"));
+            global.at = None;
+            return Ok((global, moment));
+        }
+        let at = match &question.at {
+            Some(text) => {
+                let revision = self.revision(cluster, text).await?;
+                (global.rev, global.at) = (Some(revision.to_string()), None);
+                At::Revision(revision)
+            }
+            None => cluster.at,
+        };
+        Ok((global, words_of(cluster, at).await?))
+    }
+
+    /// The revision of a moment that a client named.
+    ///
+    /// # Errors
+    /// It is none, or later than the moment that the server was started with.
+    async fn revision(&self, cluster: &Cluster, text: &str) -> Result<Revision> {
+        let bound: Bound = text.parse().map_err(|error| Error::new(format!("{text:?} is not a moment: {error}")))?;
+        let revision = cluster.end_of(bound).await?.revision;
+        match self.limit {
+            Some(limit) if revision > limit => Err(Error::new(format!("this server shows nothing later than revision {limit}"))
+                .hint("ask for an earlier moment, or leave it out")),
+            _ => Ok(revision),
+        }
+    }
+}
+
+/// Opens the cluster as the server was started.
+async fn opened(global: &GlobalArgs) -> Result<Session> {
+    Session::new(global, &Ends::default(), true)?.begun(&Reads::Status.reads()).await
+}
+
+/// A moment with its revision and its time, as far as they are known.
+async fn words_of(cluster: &Cluster, at: At) -> Result<String> {
+    let time = cluster.moment_of(at).await.ok().flatten().map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let revision = match at {
+        At::Newest => cluster.revision().await?,
+        At::Revision(revision) => revision,
+    };
+    Ok(match (revision.0, time) {
+        (0, Some(time)) => time,
+        (0, None) => String::new(),
+        (_, Some(time)) => format!("revision {revision}, {time}"),
+        (_, None) => format!("revision {revision}"),
+    })
+}
