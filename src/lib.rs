@@ -6,4 +6,4 @@
 
 mod cli;
 
-pub use cli::{command, main};
+pub use cli::{command, main, run};

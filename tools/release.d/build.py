@@ -13,13 +13,16 @@ from files import Failure, read, write
 # Architectures by the names that Go, Debian and OCI have for them, with Rust's targets.
 ARCHITECTURES = {"amd64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}
 
+# Targets of wheels for Linux with glibc; those for musl are the same as of binaries.
+WHEELS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
+
 # Targets of laptops.
 WINDOWS = "x86_64-pc-windows-gnu"
 MACOS = {"arm64": "aarch64-apple-darwin", "amd64": "x86_64-apple-darwin"}
 
 # The same versions make the same bytes. Zig is the C compiler and linker for both architectures, and brings musl's headers and libunwind.
 TOOLCHAIN = "1.95.0"
-FROM_PYPI = ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "certifi==2026.7.22"]
+FROM_PYPI = ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "certifi==2026.7.22", "maturin==1.16.0"]
 FROM_CRATES = {"cargo-deb": "3.8.0", "cargo-cyclonedx": "0.5.9"}
 
 # What a binary may weigh: 28.9 MB for Linux on x86_64, 27.3 MB for Windows when this was set.
@@ -55,7 +58,7 @@ class Build:
         """Installs the tools, each once, and empties the folders that are written to."""
         if not any(line.startswith(TOOLCHAIN) for line in self.run(["rustup", "toolchain", "list"]).splitlines()):
             self.run(["rustup", "toolchain", "install", TOOLCHAIN, "--profile", "minimal", "--no-self-update"])
-        self.run(["rustup", "target", "add", "--toolchain", TOOLCHAIN, *ARCHITECTURES.values(), WINDOWS, *MACOS.values()])
+        self.run(["rustup", "target", "add", "--toolchain", TOOLCHAIN, *ARCHITECTURES.values(), *WHEELS, WINDOWS, *MACOS.values()])
         stamp = f"{self.tools}/pypi.txt"
         if not os.path.exists(stamp) or read(stamp).decode().split() != FROM_PYPI:
             venv.create(f"{self.tools}/venv", with_pip=True, clear=True)
@@ -70,14 +73,17 @@ class Build:
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
 
-    def env(self, target=None):
-        """The environment of every tool: what depends on the machine is mapped away. `target`: what is built for, where a binary is."""
+    def env(self, target=None, unwinds=False):
+        """The environment of every tool: what depends on the machine is mapped away. `target`: what is built for, where a binary is; `unwinds`: whether a
+        panic is to be survived, as in Python."""
         paths = {self.root: "/ketcd", self.home: "/cargo", self.target: "/ketcd/target", self.sysroot(): "/rust"}
         # Of several mappings that fit, rustc takes the last.
         longest_last = sorted(paths.items(), key=lambda path: len(path[0]))
         # A panic ends the binary, so nothing is ever unwound; Windows wants the tables all the same.
-        unwinding = [] if target == WINDOWS else ["-Cforce-unwind-tables=no"]
-        flags = [*unwinding, *(f"--remap-path-prefix={path}={name}" for path, name in longest_last)]
+        unwinding = [] if target == WINDOWS or unwinds else ["-Cforce-unwind-tables=no"]
+        # What Python loads is linked with its C library.
+        linking = ["-Ctarget-feature=-crt-static"] if unwinds and str(target).endswith("-musl") else []
+        flags = [*unwinding, *linking, *(f"--remap-path-prefix={path}={name}" for path, name in longest_last)]
         # mimalloc says when it was compiled.
         c_flags = ["-Wno-builtin-macro-redefined", '-D__DATE__="unknown"', '-D__TIME__="unknown"']
         c_flags += (f"-ffile-prefix-map={path}={name}" for path, name in longest_last)

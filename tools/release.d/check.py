@@ -11,6 +11,7 @@ import tempfile
 import binary_checks
 import install_checks
 import laptops
+import wheels
 from files import Failure, read
 
 PACKAGES = ["lintian", "mmdebstrap", "qemu-user-static", "ruby", "skopeo", "umoci", "wine", "wine64", "zstd"]
@@ -49,7 +50,7 @@ def check(build, arguments):
     try:
         checks.run("apt-get", "install", "-y", "--no-install-recommends", *PACKAGES, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
         checks.run("zstd", "-dq", f"{build.root}/{CAPTURE}", "-o", checks.snapshot)
-        for what in (*binary_checks.CHECKS, *install_checks.CHECKS, *laptops.CHECKS, ("a second build in another folder", second_build)):
+        for what in (*binary_checks.CHECKS, *install_checks.CHECKS, *laptops.CHECKS, *wheels.CHECKS, ("a second build in another folder", second_build)):
             print(f"| {what[0]} | {what[1](checks)} |", flush=True)
     finally:
         subprocess.run(["umount", "-R", *(f"{checks.folder}/debian/{path}" for path in ("proc", "sys", "dev"))], stderr=subprocess.DEVNULL, check=False)

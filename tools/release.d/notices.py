@@ -26,11 +26,11 @@ BESIDES = f"""\
 """
 
 
-def linked(build, *architectures):
-    """Returns the crates that are linked into a binary of one of these architectures: (name, version) to cargo's metadata."""
+def linked(build, targets, package="ketcd"):
+    """Returns the crates that are linked into a binary for one of these targets: (name, version) to cargo's metadata."""
     found = {}
-    for target in (ARCHITECTURES[architecture] for architecture in architectures):
-        arguments = ["--locked", "--all-features", "-p", "ketcd", "-e", "normal,no-proc-macro", "--prefix", "none", "--target", target, "-f", "{p}"]
+    for target in targets:
+        arguments = ["--locked", "--all-features", "-p", package, "-e", "normal,no-proc-macro", "--prefix", "none", "--target", target, "-f", "{p}"]
         tree = build.run(["cargo", "tree", *arguments], env=build.env())
         metadata = json.loads(build.run(["cargo", "metadata", "--locked", "--all-features", "--format-version=1"], env=build.env()))
         packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
@@ -41,8 +41,15 @@ def linked(build, *architectures):
 
 
 def write_licences(build):
-    """Writes the licences of everything linked, each text once, with the crates that are under it."""
-    crates = {of: package for of, package in linked(build, *ARCHITECTURES).items() if package["source"]}
+    """Writes the licences of everything linked into the command."""
+    text = licences(build, "ketcd", ARCHITECTURES.values())
+    write(f"{build.parts}/LICENSES.md", text)
+    write(f"{build.out}/LICENSES.md", text)
+
+
+def licences(build, package, targets):
+    """Returns the licences of everything linked into a package, each text once, with the crates that are under it."""
+    crates = {of: package for of, package in linked(build, targets, package).items() if package["source"]}
     texts = {}
     without = []
     lines = ["# Licences of what is linked into ketcd", "", "ketcd itself is under the Apache License 2.0 (LICENSE). Its binary contains:", ""]
@@ -62,8 +69,7 @@ def write_licences(build):
         lines += [f"- {name} {version}, by {', '.join(package['authors']) or package['repository']}" for name, version, package in without]
     for text, of in sorted(texts.items(), key=lambda entry: entry[1]):
         lines += ["", f"## {', '.join(of)}", "", "```text", text, "```"]
-    write(f"{build.parts}/LICENSES.md", "\n".join(lines) + "\n")
-    write(f"{build.out}/LICENSES.md", "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def licence_texts(package):
@@ -87,7 +93,7 @@ def write_bill(build, architecture):
     build.run(["cargo", "cyclonedx", *arguments, "--override-filename", "bill"], env=build.env(), cwd=copy)
     bill = json.loads(read(f"{copy}/bill.json").decode().replace(copy, "/ketcd"))
     found = {(component["name"], component["version"]) for component in bill["components"]}
-    missing = [f"{name} {version}" for name, version in linked(build, architecture) if name != "ketcd" and (name, version) not in found]
+    missing = [f"{name} {version}" for name, version in linked(build, [ARCHITECTURES[architecture]]) if name != "ketcd" and (name, version) not in found]
     if missing:
         raise Failure(f"the bill of materials lacks {', '.join(missing)}")
     write(f"{build.out}/ketcd-{build.version}-linux-{architecture}.cdx.json", json.dumps(bill, indent=2, sort_keys=True) + "\n")

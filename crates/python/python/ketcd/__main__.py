@@ -1,0 +1,5 @@
+"""`python -m ketcd`: the command."""
+
+from ketcd._command import main
+
+main()
