@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 use tempfile::TempDir;
 use ureq::Agent;
-use ureq::http::Request;
+use ureq::http::{HeaderMap, Request};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::ketcd::ketcd;
@@ -155,6 +155,15 @@ impl Server {
             request = request.header(*name, *value);
         }
         request.call().ok().map(|response| response.status().as_u16())
+    }
+
+    /// The headers of the answer to a read with these headers.
+    pub(crate) fn headers(&self, path: &str, headers: &[(&str, &str)]) -> HeaderMap {
+        let mut request = self.agent.get(format!("{}{path}", self.address)).header("authorization", format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.call().unwrap().headers().clone()
     }
 
     /// What is at a path in this media type: its code, its own media type, its bytes as they come.

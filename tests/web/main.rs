@@ -17,14 +17,20 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 // which takes real time.
 const ticking = setInterval(() => {}, 1);
 const next_turn = async () => { await wait(1); await new Blob(["."]).text(); };
-const until = async (found) => { for (let n = 0; n < 1000000 && !found(); n++) await next_turn(); return found(); };
+const until = async (found) => { for (let n = 0; n < 20000 && !found(); n++) await next_turn(); return found(); };
 const problems = [];
 addEventListener("error", (event) => problems.push(String(event.message)));
 addEventListener("unhandledrejection", (event) => problems.push(String(event.reason)));
 document.addEventListener("securitypolicyviolation", (event) => problems.push("blocked " + event.blockedURI));
 for (const level of ["error", "warn"]) console[level] = (...what) => problems.push(what.join(" "));
-const type = (text) => { const box = document.querySelector("#search"); box.value = text; box.dispatchEvent(new Event("input")); };
-const names = () => [...document.querySelectorAll(".row:not(.space)")].map((row) => row.querySelector(".name").title);
+const data = JSON.parse(document.querySelector("#data").textContent);
+const one = (selector) => document.querySelector(selector);
+const all = (selector) => [...document.querySelectorAll(selector)];
+const type = (text) => { const box = one("#filter"); box.value = text; box.dispatchEvent(new Event("input", { bubbles: true })); };
+const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+const objects = () => all("[role=treeitem]:not(.group)");
+const names = () => objects().map((row) => `${row.querySelector(".kind").textContent} ${row.querySelector(".text").textContent}`);
+const tab = async (name) => { one(`#tab-${name}`).click(); await until(() => one(`#tab-${name}`).getAttribute("aria-selected") === "true" && !one("#tab-body").textContent.includes("Reading…")); };
 const result = {};
 "##;
 
@@ -33,8 +39,8 @@ const PROBE_END: &str = r##"
 read().catch((error) => problems.push(String(error.stack))).then(() => {
   result.requests = performance.getEntriesByType("resource").length;
   result.problems = problems;
-  const answer = document.createElement("script");
-  answer.type = "application/json"; answer.id = "answer"; answer.textContent = JSON.stringify(result).replaceAll("<", "\\u003c");
+  const answer = document.createElement("div");
+  answer.id = "answer"; answer.textContent = btoa(Array.from(new TextEncoder().encode(JSON.stringify(result)), (byte) => String.fromCharCode(byte)).join(""));
   document.body.append(answer);
   clearInterval(ticking);
 });
@@ -43,70 +49,74 @@ read().catch((error) => problems.push(String(error.stack))).then(() => {
 /// Drives the page as a reader would.
 const READER_PROBE: &str = r##"
 const read = async () => {
-  await until(() => document.querySelector(".row .bar"));
+  await until(() => names().length > 10);
   result.rows = names().length;
-  result.chips = [...document.querySelectorAll(".chip")].map((chip) => chip.textContent);
-  document.querySelectorAll(".chip")[0].click();
-  await until(() => document.querySelector(".panel h2"));
-  result.standing = document.querySelector(".panel h2").textContent;
-  result.bars = document.querySelectorAll(".row .bar").length;
-  result.ticks = document.querySelectorAll(".row .tick").length;
-  result.count = document.querySelector(".count").textContent;
-  type("pod/lab/ubuntu running");
-  await until(() => names().length > 0 && names().every((name) => name.startsWith("Pod lab/ubuntu")));
+  result.findings = all(".finding > button").map((finding) => finding.textContent);
+  one(".finding > button").click();
+  await until(() => one(".panel h2"));
+  result.standing = one(".panel h2").textContent;
+  result.marks = data.rows.reduce((sum, row) => sum + row.s.length + row.c.length, 0);
+  type("ubuntu kind:Pod");
+  await until(() => names().length > 0 && names().every((name) => name.startsWith("Pod ubuntu")));
   result.found = names();
-  document.querySelector(".row:not(.space) .tick:nth-of-type(1)").click();
-  await until(() => document.querySelector(".panel .diff"));
-  result.heading = document.querySelector(".panel h2").textContent;
-  for (const change of document.querySelectorAll(".panel .change > button")) if (!change.parentNode.querySelector(".diff")) change.click();
-  result.diff = document.querySelector(".panel .body").textContent;
-  [...document.querySelectorAll(".tabs button")].find((tab) => tab.textContent === "Scheduling").click();
-  result.matrix = document.querySelector(".matrix").textContent;
-  result.chosen = document.querySelector("tr.chosen td")?.textContent;
-  document.querySelector(".panel .close").click();
-  result.closed = document.querySelector(".panel").hidden;
+  result.counts = one("#counts").textContent;
+  objects()[0].querySelector(".name").click();
+  await until(() => one(".panel h2")?.textContent === "Pod lab/ubuntu");
+  await tab("timeline");
+  const change = () => all("#tab-body button.entry").find((entry) => entry.textContent.includes("Scheduled"));
+  await until(change);
+  change().click();
+  await until(() => one(".fields")?.textContent.includes("spec.nodeName"));
+  result.diff = one(".fields").textContent;
+  result.link = await (async () => { await until(() => location.hash.includes("at=r")); return location.hash; })();
+  await tab("yaml");
+  await until(() => one(".yaml .code"));
+  result.yaml = one(".yaml").textContent;
+  await tab("decision");
+  await until(() => one("#tab-body table"));
+  result.matrix = one("#tab-body table").textContent;
+  result.chosen = one("tr.chosen th").textContent;
+  one(".panel [aria-label=close]").click();
+  result.closed = await until(() => !one(".panel"));
   type("nothing is called like this");
-  await until(() => document.querySelector(".empty"));
+  await until(() => one(".empty"));
   result.none = names().length;
   type("");
-  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
-  await until(() => document.querySelector('.row[aria-selected="true"]'));
-  result.picked = document.querySelectorAll('.row[aria-selected="true"]').length;
-  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
-  const dialog = document.querySelector("#keys");
-  // The browser closes it at Escape, unless the page takes the key for itself.
-  result.escapes = dialog.open && dialog.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true }));
-  dialog.close();
-  const some = [...data.rows];
-  while (data.rows.length < 5000) data.rows.push({ ...some[data.rows.length % some.length], id: data.rows.length });
-  choose();
-  document.querySelector(".rows").scrollTop = 40000;
-  await until(() => document.querySelector(".row:not(.space)") && Number(document.querySelector(".row:not(.space)").dataset.id) >= some.length);
-  result.drawn = document.querySelectorAll(".row").length;
-  document.querySelector("#in").click();
-  result.zoomed = await until(() => view.to - view.from < SPAN);
+  await until(() => names().length > 10);
+  press("j");
+  result.active = await until(() => all(".row.active").length);
+  press("?");
+  await until(() => one("dialog[open]"));
+  one("dialog[open] button").click();
+  result.closes = await until(() => !one("dialog[open]"));
+  press("q");
+  await until(() => location.hash.includes("quiet=true"));
+  result.drawn = all("[role=treeitem]").length;
+  press("+");
+  result.zoomed = await until(() => location.hash.includes("from="));
 };
 "##;
 
-/// Opens every row with every tab and every change, and says what became of the page.
+/// Opens every row with every tab, and says what became of the page.
 const OPENER_PROBE: &str = r##"
 const read = async () => {
-  view.hidden.clear();
-  choose();
+  await until(() => names().length > 0);
+  press("q");
   await until(() => names().length >= 7);
   result.names = names();
-  let shown = "";
-  for (const row of data.rows) {
-    await open(row);
-    for (const tab of view.open.tabs) {
-      view.open.tab = tab; show();
-      for (const change of document.querySelectorAll(".panel .change > button")) if (!change.parentNode.querySelector(".diff")) change.click();
-      shown += document.querySelector(".panel").textContent;
+  let shown = one("#page").textContent;
+  for (const row of objects().map(({ id }) => id)) {
+    one(`#${row} .name`).click();
+    await until(() => one(`#${row}`).getAttribute("aria-selected") === "true" && one("#tab-body"));
+    for (const name of all("[role=tab]").map(({ id }) => id.replace("tab-", ""))) {
+      await tab(name);
+      shown += one(".panel").textContent;
+      if (name === "yaml" && one(`#${row} .text`).textContent.endsWith("proto")) result.object = all(".yaml .code").map((line) => line.textContent).join("\n");
     }
-    if (row.n === "proto") result.object = document.querySelector(".panel pre")?.textContent;
   }
   result.title = document.title;
-  result.shows = ["<\/script><script>window.owned=1<\/script>", '" onmouseover="window.owned=3', "\u202e"].filter((text) => shown.includes(text)).length;
+  result.shows = ["<\/script><script>window.owned=1<\/script>", '" onmouseover="window.owned=3', "\\u{202e}"].filter((text) => shown.includes(text)).length;
+  result.unseen = /[\u202a-\u202e\u2066-\u2069]/.test(one("#page").textContent);
   result.owned = String(window.owned);
   result.polluted = String({}.polluted);
   result.scripts = document.querySelectorAll("script").length;
@@ -114,17 +124,17 @@ const read = async () => {
 };
 "##;
 
-/// Does what data would do if it got out: runs a script, loads an image, asks the network, sends a form.
+/// Does what data would do if it got out: runs a script, makes markup of a text, loads an image, asks the network.
 const INTRUDER_PROBE: &str = r##"
 const read = async () => {
+  try { document.body.insertAdjacentHTML("beforeend", "<b>markup</b>"); } catch { problems.push("refused markup"); }
   const script = document.createElement("script");
-  script.textContent = "window.owned = 1";
+  try { script.textContent = "window.owned = 1"; document.body.append(script); } catch { problems.push("refused script"); }
   const image = document.createElement("img");
-  image.setAttribute("onerror", "window.owned = 2");
   image.src = "http://127.0.0.1:9/image";
-  document.body.append(script, image);
+  document.body.append(image);
   await fetch("http://127.0.0.1:9/fetched").catch(() => {});
-  await until(() => problems.length >= 3);
+  await until(() => problems.some((problem) => problem.includes("/fetched")) && problems.some((problem) => problem.includes("/image")));
   result.owned = String(window.owned);
 };
 "##;
@@ -135,25 +145,25 @@ fn the_story_is_read_and_clicked_through() {
     let seen = open(folder.path(), &page(folder.path(), "k120-story", &[]), READER_PROBE);
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     assert_eq!(seen["requests"], 0);
-    assert!(number(&seen, "rows") > 10 && number(&seen, "bars") > 10 && number(&seen, "ticks") > 20, "{seen}");
-    // The same words and weights as triage's.
-    let chips: Vec<&str> = seen["chips"].as_array().unwrap().iter().map(|chip| chip.as_str().unwrap()).collect();
-    assert!(chips[0].starts_with("node/node2 silent, 6 min ") && !chips[0].ends_with(", still"), "{chips:?}");
-    assert!(chips[1].starts_with("pod/web/crasher CrashLoopBackOff, 7 min ") && chips[1].ends_with(", still"), "{chips:?}");
-    assert!(chips[2].starts_with("pod/web/tomcat-7f6f6db99b-sj7wj unschedulable, ") && chips[2].ends_with(", still"), "{chips:?}");
-    assert_eq!((chips.len(), &seen["standing"]), (8, &"Node node2".into()), "{chips:?}");
-    assert_eq!(seen["found"][0], "Pod lab/ubuntu");
-    assert_eq!(seen["heading"], "Pod lab/ubuntu");
+    assert!(number(&seen, "rows") > 10 && number(&seen, "marks") > 100, "{seen}");
+    let findings: Vec<&str> = seen["findings"].as_array().unwrap().iter().map(|finding| finding.as_str().unwrap()).collect();
+    let finding = |what: &str, who: &str| findings.iter().any(|text| text.contains(what) && text.contains(who) && text.contains("lasts"));
+    assert!(finding("CrashLoopBackOff", "Pod web/crasher") && finding("unschedulable", "Pod web/tomcat-7f6f6db99b-sj7wj"), "{findings:?}");
+    assert!(seen["standing"].as_str().unwrap().starts_with("Pod web/"), "{seen}");
+    assert_eq!(seen["found"][0], "Pod ubuntu");
+    assert!(seen["counts"].as_str().unwrap().contains("hidden by the filter"), "{seen}");
     let diff = seen["diff"].as_str().unwrap();
-    assert!(diff.contains("spec.nodeName  node3") && diff.contains("status.phase  Pending → Running"), "{diff}");
+    assert!(diff.contains("spec.nodeName") && diff.contains("node3"), "{diff}");
+    let link = seen["link"].as_str().unwrap();
+    assert!(link.contains("object=pod/lab/ubuntu") && link.contains("at=r368"), "{link}");
+    let yaml = seen["yaml"].as_str().unwrap();
+    assert!(yaml.contains("nodeName: node3") && yaml.contains("kube-scheduler"), "{yaml}");
     let matrix = seen["matrix"].as_str().unwrap();
     assert!(["node1", "node2", "node3", "node4", "InterPodAffinity"].iter().all(|word| matrix.contains(word)), "{matrix}");
-    assert_eq!(seen["chosen"], "node3");
-    assert_eq!(seen["closed"], true);
-    assert_eq!(seen["none"], 0);
-    assert_eq!((&seen["picked"], &seen["escapes"]), (&1.into(), &true.into()));
-    assert_eq!(seen["zoomed"], true);
-    assert!((10..120).contains(&number(&seen, "drawn")), "of 5,000 objects only those in sight should be drawn: {}", seen["drawn"]);
+    assert!(seen["chosen"].as_str().unwrap().starts_with("node3"), "{seen}");
+    assert_eq!((&seen["closed"], &seen["closes"], &seen["zoomed"]), (&true.into(), &true.into(), &true.into()), "{seen}");
+    assert_eq!((&seen["none"], &seen["active"]), (&0.into(), &1.into()));
+    assert!((10..120).contains(&number(&seen, "drawn")), "of all objects only those in sight should be elements: {}", seen["drawn"]);
 }
 
 /// Names, reasons and messages that would like to be markup, script or a prototype are shown as they are written.
@@ -169,10 +179,12 @@ fn data_stays_text() {
     assert_eq!((&seen["owned"], &seen["polluted"], &seen["requests"]), (&"undefined".into(), &"undefined".into(), &0.into()));
     // The page's data, its details, its script and the probe; nothing that loads or listens.
     assert_eq!((number(&seen, "scripts"), number(&seen, "foreign")), (4, 0), "{seen}");
-    assert_eq!((&seen["title"], number(&seen, "shows")), (&title.into(), 3), "{seen}");
-    let object: Value = serde_json::from_str(seen["object"].as_str().unwrap()).unwrap();
-    let spec = r#"{"a":1,"__proto__":{"x":"two","polluted":2},"constructor":{"prototype":{"polluted":4,"x":"no"}}}"#;
-    assert_eq!(object["spec"], serde_json::from_str::<Value>(spec).unwrap());
+    assert_eq!((&seen["title"], number(&seen, "shows")), (&format!("{title} · ketcd").into(), 3), "{seen}");
+    assert_eq!(seen["unseen"], false, "a character that reorders text is in the document");
+    let object = seen["object"].as_str().unwrap();
+    let spec =
+        "spec:\n  __proto__:\n    polluted: 2\n    x: two\n  a: 1\n  constructor:\n    prototype:\n      polluted: 4\n      x: \"no\"";
+    assert!(object.contains(spec), "{object}");
 }
 
 #[test]
@@ -181,47 +193,34 @@ fn the_page_runs_its_own_script_alone_and_asks_no_network() {
     let seen = open(folder.path(), &page(folder.path(), "k120-story", &["node/node1"]), INTRUDER_PROBE);
     assert_eq!(seen["owned"], "undefined");
     let blocked = seen["problems"].to_string();
-    for what in ["blocked inline", "blocked http://127.0.0.1:9/image", "blocked http://127.0.0.1:9/fetched"] {
+    for what in ["refused markup", "refused script", "blocked http://127.0.0.1:9/image", "blocked http://127.0.0.1:9/fetched"] {
         assert!(blocked.contains(what), "{blocked}");
     }
 }
 
-/// Clicks what stands for objects without rows, and the pod that fits no node.
+/// Looks at what is only counted, and at the pod that fits no node.
 const SUMMARY_PROBE: &str = r##"
 const read = async () => {
-  await until(() => document.querySelector(".row .bar"));
-  result.count = document.querySelector(".count").textContent;
+  await until(() => names().length > 0 || one(".row.group"));
   result.total = data.rows.reduce((sum, row) => sum + (row.q ? row.q.reduce((sum, state) => sum + state[2], 0) : 1), 0);
   result.rows = data.rows.filter((row) => !row.q).length;
   result.storied = data.rows.filter((row) => row.k === "Pod" && row.s.some((state) => state[1] === "bad" || state[1] === "waiting")).map((row) => row.n);
-  const counted = data.rows.find((row) => row.q && row.k === "Pod");
-  find(counted);
-  await until(() => document.querySelector(".panel .state"));
-  result.counted = document.querySelector(".panel").textContent;
-  await until(() => document.querySelector('.row[aria-selected="true"] .bar'));
-  result.bar = document.querySelector('.row[aria-selected="true"] .bar').textContent;
+  result.counted = one(".counted").textContent;
   const decided = data.rows.find((row) => row.a);
   if (decided) {
-    await open(decided, null, "Scheduling");
-    result.scheduling = document.querySelector(".panel .body").textContent;
+    location.hash = `#object=pod/${decided.ns}/${decided.n}&tab=decision`;
+    await until(() => one("#tab-decision")?.getAttribute("aria-selected") === "true" && !one("#tab-body").textContent.includes("Reading…"));
+    result.scheduling = one("#tab-body").textContent;
   }
-  type(counted.n.split(" ")[0] + " nothing is called like this");
-  await until(() => document.querySelector(".empty"));
-  result.empty = document.querySelector(".empty").textContent;
+  type("nothing is called like this");
+  await until(() => one(".empty"));
+  result.empty = one(".empty").textContent;
 };
 "##;
 
-/// Says how long the page took until its rows were laid out; before the document is complete, so that `--dump-dom` shows it.
-const OPENING_PROBE: &str = r##"
-paint();
-document.body.dataset.height = document.querySelector(".row .bar").getBoundingClientRect().height;
-document.body.dataset.opened = performance.now();
-"##;
-
 /// With more objects than fit on a page, those with something to show have rows and the others are counted; none is lost.
-/// `KETCD_SCALE_CAPTURE=FILE` looks at a large cluster's file instead of a made-up one. How long the page took to open is printed.
+/// `KETCD_SCALE_CAPTURE=FILE` looks at a large cluster's file instead of a made-up one.
 #[test]
-#[allow(clippy::print_stdout, reason = "the time is what it is run for")]
 fn a_large_cluster_is_summarised_nightly() {
     let folder = tempfile::tempdir().unwrap();
     let synthetic = folder.path().join("synthetic.db");
@@ -243,18 +242,13 @@ fn a_large_cluster_is_summarised_nightly() {
     let objects: i64 = listed["items"].as_array().unwrap().iter().filter(is_shown).map(|kind| number(kind, "objects")).sum();
     assert!(number(&seen, "rows") < 10_000 && number(&seen, "total") >= objects, "{objects} objects: {seen}");
     let words = seen["counted"].as_str().unwrap();
-    assert!(words.contains("Running") && words.contains("ketcd ls pod -n "), "{words}");
-    assert!(seen["bar"].as_str().unwrap().contains("Running") && seen["empty"].as_str().unwrap().contains("only counted"), "{seen}");
-    assert!(seen["count"].as_str().unwrap().contains("counted"), "{seen}");
+    assert!(words.contains("Running") && words.contains("only counted"), "{words}");
+    assert!(seen["empty"].as_str().unwrap().contains("hidden by the filter"), "{seen}");
     assert!(!seen["scheduling"].as_str().unwrap().is_empty(), "{seen}");
     if synthetic.exists() {
         assert_eq!(seen["storied"], serde_json::json!(["pending-0"]));
         assert_eq!(number(&seen, "total"), objects, "{seen}");
     }
-
-    let milliseconds: f64 =
-        attribute(&dump(folder.path(), &probed(folder.path(), &path, OPENING_PROBE), &[]), "data-opened").parse().unwrap();
-    println!("a page of {size} bytes with {} rows opened in {milliseconds:.0} ms", seen["rows"]);
 }
 
 #[test]
@@ -318,9 +312,9 @@ fn run(arguments: &[&str]) {
 fn open(folder: &Path, page: &Path, probe: &str) -> Value {
     let probed = probed(folder, page, &[PROBE_BEGINNING, probe, PROBE_END].concat());
     let dom = dump(folder, &probed, &["--virtual-time-budget=900000000"]);
-    let answer = dom.split_once(r#"id="answer">"#).and_then(|(_, rest)| rest.split_once("</script>"));
+    let answer = dom.split_once(r#"id="answer">"#).and_then(|(_, rest)| rest.split_once("</div>"));
     let (answer, _) = answer.unwrap_or_else(|| panic!("the page did not answer"));
-    serde_json::from_str(answer).unwrap()
+    serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(answer).unwrap()).unwrap()
 }
 
 /// Puts a script at the end of a page, which its policy allows by its digest.
@@ -347,12 +341,6 @@ fn dump(folder: &Path, page: &Path, flags: &[&str]) -> String {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// The value of an attribute of the document.
-fn attribute(dom: &str, name: &str) -> String {
-    let value = dom.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split_once('"'));
-    value.unwrap_or_else(|| panic!("the document has no {name}")).0.to_owned()
 }
 
 fn browser() -> PathBuf {

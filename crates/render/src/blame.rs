@@ -37,22 +37,26 @@ pub fn write_text(
     let margins: Vec<[String; 3]> = blamed.setters.iter().map(|setter| margin(setter, is_roomy)).collect();
     let least = if is_roomy { MIN_MARGIN_COLUMNS } else { [0; 3] };
     let widths = std::array::from_fn(|place| margins.iter().map(|margin| columns(&margin[place])).max().unwrap_or(0).max(least[place]));
-    let mut yaml = BlamedYaml { margins, widths, gap: if is_roomy { "  " } else { " " }, managed_fields, width, out, last: None };
-    yaml.members(object, &blamed.lines, 0, "")
+    let mut margin = BlameMargin { margins, widths, gap: if is_roomy { "  " } else { " " }, width, out, last: None };
+    each_line(object, &blamed.lines, managed_fields, &mut |setter, text| margin.line(setter, text))
+}
+
+/// Hands each line of an object's YAML to `take`, with the number of who set it.
+///
+/// # Errors
+/// Those of `take`.
+pub(crate) fn each_line(
+    object: &Value,
+    lines: &SetterTree,
+    managed_fields: ManagedFields,
+    take: &mut dyn FnMut(usize, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    BlamedYaml { managed_fields, take }.members(object, lines, 0, "")
 }
 
 struct BlamedYaml<'a> {
-    /// The revision, the time and the manager of each setter.
-    margins: Vec<[String; 3]>,
-    /// Their columns: nothing of them is cut.
-    widths: [usize; 3],
-    /// What stands between the first two.
-    gap: &'static str,
     managed_fields: ManagedFields,
-    width: Option<usize>,
-    out: &'a mut dyn StyledWrite,
-    /// The setter named on the line before: it is not repeated.
-    last: Option<usize>,
+    take: &'a mut dyn FnMut(usize, &str) -> io::Result<()>,
 }
 
 impl BlamedYaml<'_> {
@@ -76,11 +80,11 @@ impl BlamedYaml<'_> {
                     match item {
                         Value::Object(map) if !map.is_empty() => self.members(item, lines, indent + 2, &start)?,
                         Value::Array(list) if !list.is_empty() => self.members(item, lines, indent + 2, &start)?,
-                        _ => self.line(lines.own(), &format!("{start}{}", scalar(item)))?,
+                        _ => (self.take)(lines.own(), &format!("{start}{}", scalar(item)))?,
                     }
                 }
             }
-            _ => self.line(lines.own(), &format!("{lead}{}", scalar(value)))?,
+            _ => (self.take)(lines.own(), &format!("{lead}{}", scalar(value)))?,
         }
         Ok(())
     }
@@ -88,17 +92,33 @@ impl BlamedYaml<'_> {
     fn member(&mut self, head: &str, value: &Value, lines: &SetterTree, indent: usize) -> io::Result<()> {
         match value {
             Value::Object(map) if !map.is_empty() => {
-                self.line(lines.own(), head)?;
+                (self.take)(lines.own(), head)?;
                 self.members(value, lines, indent + 2, "")
             }
             Value::Array(items) if !items.is_empty() => {
-                self.line(lines.own(), head)?;
+                (self.take)(lines.own(), head)?;
                 self.members(value, lines, indent, "")
             }
-            _ => self.line(lines.own(), &format!("{head} {}", scalar(value))),
+            _ => (self.take)(lines.own(), &format!("{head} {}", scalar(value))),
         }
     }
+}
 
+/// The lines of a terminal: who set each, and the line.
+struct BlameMargin<'a> {
+    /// The revision, the time and the manager of each setter.
+    margins: Vec<[String; 3]>,
+    /// Their columns: nothing of them is cut.
+    widths: [usize; 3],
+    /// What stands between the first two.
+    gap: &'static str,
+    width: Option<usize>,
+    out: &'a mut dyn StyledWrite,
+    /// The setter named on the line before: it is not repeated.
+    last: Option<usize>,
+}
+
+impl BlameMargin<'_> {
     fn line(&mut self, setter: usize, text: &str) -> io::Result<()> {
         let [revision_width, time_width, who_width] = self.widths;
         let margin_width = revision_width + self.gap.len() + time_width + 1 + who_width;

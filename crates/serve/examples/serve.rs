@@ -11,9 +11,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = std::env::args().nth(1).ok_or("usage: serve FILE")?;
     let opened = files::open(&[file], &Default::default())?;
     let cluster = Cluster::open(opened.source, Default::default()).await?;
-    let options = Options { listen: ([127, 0, 0, 1], 0).into(), certificate: None, kubeconfig: None, files: 1024, speed: None };
+    let options = Options { listen: ([127, 0, 0, 1], 0).into(), certificate: None, kubeconfig: None, files: 1024, speed: None, page: None };
     let server = Server::start(Arc::new(cluster), &options).await?;
-    println!("kubectl --kubeconfig {} get pods --all-namespaces", server.kubeconfig().display());
+    let kubeconfig = server.kubeconfig().ok_or("no kubeconfig")?;
+    println!("kubectl --kubeconfig {} get pods --all-namespaces", kubeconfig.display());
     tokio::signal::ctrl_c().await?;
     Ok(())
 }

@@ -11,6 +11,7 @@ mod request;
 mod server;
 mod wire;
 
+pub use answers::page::{PAGE_SCRIPT, PAGE_STYLE};
 pub use request::read_request;
-pub use server::{CertificateFiles, Options, Server, is_own_kubeconfig};
+pub use server::{CertificateFiles, Guarded, GuardedOptions, Options, PageOptions, Server, is_own_kubeconfig};
 pub use wire::threads;

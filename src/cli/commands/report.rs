@@ -18,6 +18,7 @@ use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::words::absence_words;
+use ketcd_serve::{PAGE_SCRIPT, PAGE_STYLE};
 
 /// Write the history of a cluster as one HTML page
 ///
@@ -90,7 +91,8 @@ impl Ask for ReportArgs {
             reach = format!("{reach}; {}", window_words(&window));
         }
         let source = session.cluster.source.status().await?.name;
-        let heading = Heading { title: self.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
+        let title = self.title.as_deref().unwrap_or("What happened");
+        let heading = Heading { title, source: &source, reach: &reach, notes: &notes, script: PAGE_SCRIPT, style: PAGE_STYLE };
         let objects = report.len();
         let still = session.cluster.still_wrong().await?;
         destination.write(out, |out| report.write(&heading, &still, out))?;

@@ -10,13 +10,14 @@ use crate::cli::connection::cautions;
 use crate::cli::connection::inputs::inputs;
 use crate::cli::connection::runtime::block_on_threads;
 use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
 use crate::cli::output::destination::{self, Replacing};
 use crate::cli::serving;
 use crate::cli::session::command::Run;
 use crate::cli::system::process::open_many;
-use ketcd_serve::{CertificateFiles, Options, is_own_kubeconfig};
+use ketcd_serve::{CertificateFiles, Options, PageOptions, is_own_kubeconfig};
 
 /// Serve the data as a read-only Kubernetes API
 ///
@@ -46,6 +47,9 @@ pub(crate) struct ServeArgs {
     /// due.
     #[arg(long, value_name = "SPEED", value_parser = speed)]
     replay: Option<f64>,
+    /// Serve the page of `ketcd ui` too, below /ui/: prints the link to it.
+    #[arg(long, conflicts_with = "replay")]
+    ui: bool,
     /// A command to run with KUBECONFIG set, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -63,7 +67,8 @@ impl ServeArgs {
             destination::check_file("--kubeconfig", path, &inputs(global), &replacing)?;
         }
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
-        Ok(Options { listen: self.listen, certificate, kubeconfig: self.kubeconfig.clone(), files: open_many(), speed: self.replay })
+        let page = self.ui.then(|| PageOptions { invocation: invocation().clone(), is_alone: false });
+        Ok(Options { listen: self.listen, certificate, kubeconfig: self.kubeconfig.clone(), files: open_many(), speed: self.replay, page })
     }
 }
 

@@ -12,9 +12,6 @@ use crate::cli::system::termination::Interruptions;
 use crate::cli::system::{Interrupted, process};
 
 /// Runs a command with KUBECONFIG set and without etcd's credentials, and returns its exit code.
-///
-/// # Errors
-/// It cannot be run.
 pub(super) async fn run(program: &OsStr, arguments: &[OsString], kubeconfig: &Path, interruptions: &mut Interruptions) -> Result<u8> {
     let mut command = Command::new(program);
     command.args(arguments).env("KUBECONFIG", kubeconfig);

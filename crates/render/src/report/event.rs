@@ -10,16 +10,19 @@ use ketcd_store::Origin;
 
 /// A version of an Event.
 #[derive(Serialize)]
-pub(super) struct EventMark {
+pub(crate) struct EventMark {
     /// Milliseconds since 1970.
     #[serde(rename = "t")]
     pub time: Option<i64>,
     pub reason: Option<Box<str>>,
     #[serde(rename = "type")]
     pub kind: Option<Box<str>>,
-    message: Option<Box<str>>,
-    source: Option<Box<str>>,
-    count: Option<i64>,
+    pub message: Option<Box<str>>,
+    pub source: Option<Box<str>>,
+    pub count: Option<i64>,
+    /// The revision of this version of it.
+    #[serde(skip)]
+    pub revision: i64,
 }
 
 impl EventMark {
@@ -34,6 +37,7 @@ impl EventMark {
             message: text(&event["message"]),
             source: source.map(Box::from),
             count: event["count"].as_i64(),
+            revision: attributed.change.revision.0,
         }
     }
 

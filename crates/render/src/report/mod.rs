@@ -4,12 +4,12 @@
 //! opened by a click: so thousands of objects stay smooth. It asks the network for nothing.
 
 mod decision;
-mod event;
+pub(crate) mod event;
 mod lines;
 mod notes;
 mod packer;
 mod page;
-mod row;
+pub(crate) mod row;
 mod standing;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -59,6 +59,8 @@ pub struct Report {
     held_events: usize,
     /// How many Events there was no room for.
     events_left_out: usize,
+    /// Whether the versions of the objects are kept.
+    keeps_versions: bool,
     begins: Option<Timestamp>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
@@ -79,10 +81,22 @@ impl Report {
             loose: 0,
             held_events: 0,
             events_left_out: 0,
+            keeps_versions: true,
             begins: None,
             first: None,
             last: None,
         }
+    }
+
+    /// An empty report that keeps what rows show and no versions.
+    pub(crate) fn of_rows(managed_fields: ManagedFields) -> Self {
+        Self { keeps_versions: false, ..Self::new(managed_fields) }
+    }
+
+    /// Returns the rows, each with its Events, in the order in which the objects were seen first.
+    pub(crate) fn into_rows(mut self) -> Vec<ReportRow> {
+        self.place_events();
+        self.rows
     }
 
     /// How many objects have a row.
@@ -119,7 +133,9 @@ impl Report {
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let known = self.by_key.get(&attributed.change.key).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
-            self.rows.push(ReportRow::new(attributed, uid.clone(), self.managed_fields));
+            let mut row = ReportRow::new(attributed, uid.clone(), self.managed_fields);
+            row.keeps_versions = self.keeps_versions;
+            self.rows.push(row);
             self.by_key.insert(attributed.change.key.clone(), self.rows.len() - 1);
             self.rows.len() - 1
         });
@@ -238,15 +254,7 @@ impl Report {
     /// The stream's.
     pub fn write(mut self, heading: &Heading<'_>, still: &StillWrong, out: &mut dyn io::Write) -> io::Result<()> {
         self.silence(still);
-        for (place, events) in std::mem::take(&mut self.events) {
-            let row = match place.strip_prefix("Node/") {
-                Some(name) => self.rows.iter().rposition(|row| row.kind == "Node" && row.name == name),
-                None => self.by_uid.get(&place).copied(),
-            };
-            if let Some(row) = row {
-                self.rows[row].events = events;
-            }
-        }
+        self.place_events();
         let first = self.first.max(self.begins).unwrap_or(Timestamp::UNIX_EPOCH);
         let last = self.last.unwrap_or(Timestamp::UNIX_EPOCH).max(first);
         let lines = lines::in_order(&self.rows, &self.unlisted, &self.by_uid);
@@ -260,6 +268,19 @@ impl Report {
             lines: &lines,
         };
         page::write(heading, &contents, &mut self.packer, out)
+    }
+
+    /// Puts the Events to what they are about.
+    fn place_events(&mut self) {
+        for (place, events) in std::mem::take(&mut self.events) {
+            let row = match place.strip_prefix("Node/") {
+                Some(name) => self.rows.iter().rposition(|row| row.kind == "Node" && row.name == name),
+                None => self.by_uid.get(&place).copied(),
+            };
+            if let Some(row) = row {
+                self.rows[row].events = events;
+            }
+        }
     }
 
     /// Marks the nodes that are silent at the end as silent, even if their conditions do not say so yet.

@@ -42,7 +42,7 @@ impl Packer {
 
 /// Documents of one list, separated by commas.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     /// The first ones, deflated.
     bytes: Vec<u8>,
     /// The text of those that follow.

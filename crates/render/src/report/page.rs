@@ -1,6 +1,7 @@
 //! The page itself: data for the script, each object's details deflated.
 //!
-//! The browser runs the one script whose digest the page names, and asks the network for nothing: whatever data says, it stays text.
+//! The browser runs the one script whose digest the page names, that of `ketcd ui`, and asks the network for nothing: whatever data says, it stays
+//! text. The script reads what is written here in `crates/serve/ui/src/source/packed.ts`.
 
 use std::io::{self, Write};
 
@@ -16,8 +17,6 @@ use ketcd_cluster::survey::Unlisted;
 use ketcd_history::ChangeKind;
 
 const PAGE_HTML: &str = include_str!("page.html");
-const PAGE_STYLE: &str = include_str!("page.css");
-const PAGE_SCRIPT: &str = include_str!("page.js");
 /// A marker near the beginning of every page.
 const GENERATOR_META: &[u8] = br#"<meta name="generator" content="ketcd report">"#;
 
@@ -36,6 +35,10 @@ pub struct Heading<'a> {
     pub reach: &'a str,
     /// Doubts that the reader must know of, one sentence each.
     pub notes: &'a [String],
+    /// The page's script, which reads what is written here (`crates/serve/ui`).
+    pub script: &'a str,
+    /// The page's style.
+    pub style: &'a str,
 }
 
 /// What the page shows.
@@ -54,12 +57,13 @@ pub(super) struct Contents<'a> {
 /// Writes the page, a row at a time.
 pub(super) fn write(heading: &Heading<'_>, contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Write) -> io::Result<()> {
     let mut template = Template { rest: PAGE_HTML, out };
-    template.upto("{{digest}}")?.write_all(BASE64.encode(Sha256::digest(PAGE_SCRIPT)).as_bytes())?;
+    template.upto("{{style digest}}")?.write_all(BASE64.encode(Sha256::digest(heading.style)).as_bytes())?;
+    template.upto("{{script digest}}")?.write_all(BASE64.encode(Sha256::digest(heading.script)).as_bytes())?;
     template.upto("{{title}}")?.write_all(escape(heading.title).as_bytes())?;
-    template.upto("{{style}}")?.write_all(PAGE_STYLE.as_bytes())?;
+    template.upto("{{style}}")?.write_all(heading.style.as_bytes())?;
     write_data(heading, contents, &mut Inert(template.upto("{{data}}")?))?;
     write_details(contents, packer, template.upto("{{details}}")?)?;
-    template.upto("{{script}}")?.write_all(PAGE_SCRIPT.as_bytes())?;
+    template.upto("{{script}}")?.write_all(heading.script.as_bytes())?;
     template.out.write_all(template.rest.as_bytes())
 }
 
@@ -139,11 +143,12 @@ fn write_details(contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Wri
 fn summary(row: &ReportRow, depth: usize, begin: i64) -> Value {
     let relative = |time: Option<i64>| time.map(|time| time - begin);
     let states: Vec<Value> = row.states.iter().map(|(time, state)| json!([relative(*time), state.tone.as_str(), state.label])).collect();
-    let ticks: Vec<Value> = row.ticks.iter().map(|Tick { time, kind, label }| json!([relative(*time), letter(*kind), label])).collect();
+    let tick = |Tick { time, kind, label, revision, .. }: &Tick| json!([relative(*time), letter(*kind), label, revision]);
+    let ticks: Vec<Value> = row.ticks.iter().map(tick).collect();
     let events: Vec<Value> =
         row.events.iter().map(|event| json!([relative(event.time), event.reason, event.kind.as_deref() == Some("Warning")])).collect();
     json!({
-        "k": row.kind, "ns": row.namespace, "n": row.name, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
+        "k": row.kind, "ns": row.namespace, "n": row.name, "u": row.uid, "o": row.last.node, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
         "s": states, "c": ticks, "v": events, "a": row.decisions.count(), "x": row.vanished,
     })
 }

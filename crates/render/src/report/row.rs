@@ -2,7 +2,8 @@
 
 use std::io;
 
-use serde_json::{Value, json};
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
 
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
@@ -27,7 +28,7 @@ const QUIET_FIELDS: [&str; 4] =
     ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
 
 /// An object through its readable life.
-pub(super) struct ReportRow {
+pub(crate) struct ReportRow {
     pub kind: String,
     pub namespace: String,
     pub name: String,
@@ -52,21 +53,56 @@ pub(super) struct ReportRow {
     pub decisions: Packed,
     /// The scheduling attempts of a pod that its own changes record.
     pub attempts: Vec<Value>,
+    /// Its key.
+    pub key: Bytes,
+    /// What its newest decoded version says of itself.
+    pub last: LastVersion,
+    /// Whether the versions themselves are kept.
+    pub keeps_versions: bool,
     detector: StepDetector,
     managed_fields: ManagedFields,
 }
 
 /// A mark on the axis: one change.
-pub(super) struct Tick {
+#[derive(Clone)]
+pub(crate) struct Tick {
     pub time: Option<i64>,
     pub kind: ChangeKind,
     pub label: String,
+    pub revision: i64,
+    /// Who made it, as far as that is known.
+    pub by: Option<Box<str>>,
+}
+
+/// What the newest version of an object says of it that a filter may ask for.
+#[derive(Clone, Default)]
+pub(crate) struct LastVersion {
+    pub labels: Map<String, Value>,
+    pub images: Vec<String>,
+    pub node: Option<String>,
+    /// The messages of its conditions.
+    pub messages: Vec<String>,
+}
+
+impl LastVersion {
+    fn of(object: &Value) -> Self {
+        let texts = |list: &Value, field: &str| -> Vec<String> {
+            list.as_array().into_iter().flatten().filter_map(|item| item[field].as_str()).map(str::to_owned).collect()
+        };
+        let spec = if object["spec"]["containers"].is_array() { &object["spec"] } else { &object["spec"]["template"]["spec"] };
+        Self {
+            labels: object["metadata"]["labels"].as_object().cloned().unwrap_or_default(),
+            images: [texts(&spec["containers"], "image"), texts(&spec["initContainers"], "image")].concat(),
+            node: (object["kind"] == "Pod").then(|| object["spec"]["nodeName"].as_str().map(str::to_owned)).flatten(),
+            messages: texts(&object["status"]["conditions"], "message"),
+        }
+    }
 }
 
 impl Tick {
     /// How many bytes it takes, about.
     fn held(&self) -> usize {
-        self.label.len() + 32
+        self.label.len() + self.by.as_ref().map_or(0, |by| by.len()) + 48
     }
 }
 
@@ -102,13 +138,16 @@ impl ReportRow {
             events: Vec::new(),
             decisions: Packed::default(),
             attempts: Vec::new(),
+            key: attributed.change.key.clone(),
+            last: LastVersion::default(),
+            keeps_versions: true,
             detector: StepDetector::default(),
             managed_fields,
         }
     }
 
     /// Whether the object is gone: what the key holds next is another one.
-    pub(super) fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.ticks.last().is_some_and(|tick| tick.kind == ChangeKind::Deleted)
     }
 
@@ -121,12 +160,17 @@ impl ReportRow {
             let by = phase.by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
             let time = phase.dated.map(|dated| dated.time.as_millisecond());
             let label = words(&[Step { phase: phase.phase, detail: phase.detail.clone() }]);
-            self.mark(Tick { time, kind: ChangeKind::Modified, label: label + &by });
+            let who = phase.by.as_ref().map(|by| by.to_string().into());
+            self.mark(Tick { time, kind: ChangeKind::Modified, label: label + &by, revision: attributed.change.revision.0, by: who });
         }
         let Some(object) = attributed.change.object() else { return Ok(0) };
         let time = self.ticks.last().and_then(|tick| tick.time);
         self.states.push((time, state_of(object)));
         self.troubles.see(object, time, None);
+        self.last = LastVersion::of(object);
+        if !self.keeps_versions {
+            return Ok(0);
+        }
         let version = json!({
             "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
@@ -142,9 +186,11 @@ impl ReportRow {
         let time = attributed.dated.map(|dated| dated.time.as_millisecond());
         let change = &attributed.change;
         let has_room = self.left_out == 0;
-        let patch = has_room.then(|| change.patch(self.managed_fields)).flatten().filter(|_| self.versions.count() > 0);
+        let is_followed = self.versions.count() > 0 || !self.keeps_versions;
+        let patch = (has_room && is_followed).then(|| change.patch(self.managed_fields)).flatten();
         let before = self.states.last().map(|(_, state)| state.label.clone());
         if let Some(object) = change.after.object() {
+            self.last = LastVersion::of(object);
             let state = state_of(object);
             let begun = self.troubles.see(object, time, renewed).filter(|_| self.kind == "Node");
             if let Some(known) = self.states.last()
@@ -175,18 +221,23 @@ impl ReportRow {
             ChangeKind::Deleted => "Deleted".to_owned(),
             ChangeKind::Modified => self.summary(before.as_deref(), &paths),
         };
-        if let Some(actor) = attributed.by() {
+        let by: Option<Box<str>> = attributed.by().map(|actor| actor.to_string().into());
+        if let Some(by) = &by {
             label.push_str(" · ");
-            label.push_str(&actor.to_string());
+            label.push_str(by);
         }
+        let tick = Tick { time, kind: change.kind, label: label.clone(), revision: change.revision.0, by };
         if !has_room {
             self.left_out += 1;
             if change.kind != ChangeKind::Modified {
-                self.mark(Tick { time, kind: change.kind, label });
+                self.mark(tick);
             }
             return Ok(0);
         }
-        self.mark(Tick { time, kind: change.kind, label: label.clone() });
+        self.mark(tick);
+        if !self.keeps_versions {
+            return Ok(0);
+        }
         let mut version = json!({
             "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
             "by": attributed.by().map(|by| by.to_string()), "inferred": attributed.by().is_some_and(|actor| actor.from == ActorFrom::Inferred),

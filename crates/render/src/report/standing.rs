@@ -26,7 +26,7 @@ const NEXT_LOOP: i64 = 600_000;
 
 /// What was wrong with one object, and when: milliseconds since 1970.
 #[derive(Default)]
-pub(super) struct Troubles {
+pub(crate) struct Troubles {
     is_known: bool,
     over: Vec<(Trouble, i64, i64)>,
     open: Option<(Trouble, i64)>,

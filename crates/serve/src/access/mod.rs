@@ -20,6 +20,8 @@ pub(crate) struct Access {
     token: [u8; 32],
     /// Where the server is.
     address: Address,
+    /// What the server's own pages begin with: `https://`, or `http://` where it is reached on this machine alone.
+    scheme: &'static str,
 }
 
 impl Access {
@@ -31,11 +33,28 @@ impl Access {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes for a token: {error}"))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok((Self { token: Sha256::digest(&token).into(), address }, token))
+        Ok((Self { token: Sha256::digest(&token).into(), address, scheme: "https://" }, token))
     }
 
-    /// Checks that the request was meant for this server, which a page of the web that had its name point here did not, and that it shows the token.
+    /// The same of a server without TLS, which is reached on this machine alone.
+    pub(crate) fn plain(self) -> Self {
+        Self { scheme: "http://", ..self }
+    }
+
+    /// Checks that the request was meant for this server, and that it shows the token.
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<()> {
+        self.check_meant(uri, headers)?;
+        let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+        let is_shown = match shown {
+            Some(token) => self.is_token(token),
+            None => offered_token(headers).is_some_and(|token| self.is_token(&token)),
+        };
+        if is_shown { Ok(()) } else { Err(Status::unauthorized()) }
+    }
+
+    /// Checks that the request was meant for this server, which a page of the web that had its name point here did not.
+    pub(crate) fn check_meant(&self, uri: &Uri, headers: &HeaderMap) -> Result<()> {
         let given = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
         let named: Vec<&str> = uri.authority().map(|authority| authority.as_str()).into_iter().chain(given).collect();
         if named.is_empty() || !named.iter().all(|host| self.address.is_host(host)) {
@@ -44,17 +63,16 @@ impl Access {
         }
         for origin in headers.get_all(header::ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
-            if !origin.strip_prefix("https://").is_some_and(|host| self.address.is_origin(host)) {
+            if !origin.strip_prefix(self.scheme).is_some_and(|host| self.address.is_origin(host)) {
                 return Err(Status::forbidden(format!("requests of pages of {origin:?} are refused")));
             }
         }
-        let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
-        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-        let is_shown = match shown {
-            Some(token) => self.is_token(token),
-            None => offered_token(headers).is_some_and(|token| self.is_token(&token)),
-        };
-        if is_shown { Ok(()) } else { Err(Status::unauthorized()) }
+        Ok(())
+    }
+
+    /// What the server's own pages begin with.
+    pub(crate) fn scheme(&self) -> &'static str {
+        self.scheme
     }
 
     /// The server's own address.

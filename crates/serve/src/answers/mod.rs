@@ -8,6 +8,7 @@ mod get;
 mod list;
 mod objects;
 mod openapi;
+pub(crate) mod page;
 mod read;
 mod refusals;
 mod reviews;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::limits::Limits;
 use super::moment::{After, Moment};
+use super::page::Page;
 use super::replay::Replay;
 use super::served_cluster::Served;
 use crate::request::MomentPath;
@@ -34,6 +35,8 @@ pub(crate) struct App {
     pub turns: Turns,
     /// What is replayed; else the moment asked for stays.
     pub replay: Option<Arc<Replay>>,
+    /// The page in a browser, where it is served.
+    pub page: Option<Arc<Page>>,
     catalogs: Mutex<BTreeMap<Revision, Known>>,
     newest: Mutex<Option<(Instant, Known)>>,
     policies: Mutex<BTreeMap<Revision, Arc<Policy>>>,
@@ -52,10 +55,10 @@ struct Known {
 
 impl App {
     /// The state of a server that has answered nothing yet.
-    pub(crate) fn new(data: Arc<Served>, replay: Option<Arc<Replay>>, limits: Limits) -> Self {
+    pub(crate) fn new(data: Arc<Served>, replay: Option<Arc<Replay>>, page: Option<Arc<Page>>, limits: Limits) -> Self {
         let (catalogs, newest, policies, times, counts) =
             (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
-        Self { data, limits, turns: Turns::new(), replay, catalogs, newest, policies, times, counts }
+        Self { data, limits, turns: Turns::new(), replay, page, catalogs, newest, policies, times, counts }
     }
 
     /// Returns the moment that a path asks for.

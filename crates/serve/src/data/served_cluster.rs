@@ -29,6 +29,11 @@ impl Served {
         &self.cluster
     }
 
+    /// Returns the cluster, to be looked at elsewhere too.
+    pub(crate) fn shared(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
     /// Returns where the data comes from.
     pub(crate) fn source(&self) -> &dyn Source {
         &*self.cluster.source

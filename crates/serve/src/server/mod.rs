@@ -1,7 +1,9 @@
 //! The server: its socket, its connections, its token and its kubeconfig.
 
 mod backpressure;
+mod guarded;
 mod kubeconfig;
+mod listening;
 mod newcomers;
 mod places;
 mod router;
@@ -13,32 +15,22 @@ mod websocket;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::{Extension, Router};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
-use tokio_rustls::TlsAcceptor;
+use tokio::task::JoinHandle;
 
 use ketcd_cluster::Cluster;
+use ketcd_render::command_line::Invocation;
 
+pub use self::guarded::{Guarded, GuardedOptions};
 pub use self::kubeconfig::is_own as is_own_kubeconfig;
 pub use self::tls::CertificateFiles;
 
 use self::kubeconfig::Kubeconfig;
-use self::newcomers::{Client, Newcomers, Step};
+use self::listening::{Door, Serving};
 use self::places::Places;
 use self::router::Front;
-use self::tls::Certificate;
-use crate::access::{Access, Address};
-use crate::data::{App, Limits, Replay, Served};
-
-/// The largest head of a request, URL and headers, in bytes.
-const MAX_REQUEST_HEAD_BYTES: usize = 64 << 10;
+use crate::access::Address;
+use crate::data::{App, Limits, Page, Replay, Served};
 
 /// How to serve.
 pub struct Options {
@@ -52,12 +44,23 @@ pub struct Options {
     pub files: usize,
     /// How many times as fast as it did time passes, from the moment asked for on; else it stands still.
     pub speed: Option<f64>,
+    /// The page in a browser, where it is served.
+    pub page: Option<PageOptions>,
+}
+
+/// How to serve the page.
+pub struct PageOptions {
+    /// How ketcd was called: the commands that the page suggests begin so.
+    pub invocation: Invocation,
+    /// Whether it alone is served, without TLS: on this machine's own addresses only.
+    pub is_alone: bool,
 }
 
 /// A server that answers until it is dropped.
 pub struct Server {
     address: SocketAddr,
-    kubeconfig: Kubeconfig,
+    kubeconfig: Option<Kubeconfig>,
+    page_link: Option<String>,
     replay: Option<Arc<Replay>>,
     task: JoinHandle<()>,
 }
@@ -66,30 +69,39 @@ impl Server {
     /// Starts to serve; the kubeconfig is written when requests are answered. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// A sentence: the address cannot be listened on, the certificate not be used, the kubeconfig not be written, the data not be replayed.
+    /// A sentence: the address cannot be listened on, the certificate not be used, the kubeconfig not be written, the data not be replayed, or the page
+    /// alone would be reached from elsewhere.
     pub async fn start(cluster: Arc<Cluster>, options: &Options) -> Result<Self, String> {
         let data = Arc::new(Served::new(cluster).await.map_err(|error| error.to_string())?);
         let listen = options.listen;
-        let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        let bound = listener.local_addr().map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        let address = Address::new(bound);
-        let certificate = match &options.certificate {
-            Some(files) => Certificate::read(files)?,
-            None => Certificate::for_run(address.subjects()).map_err(|error| format!("cannot make a certificate: {error}"))?,
-        };
-        let address = address.with_names(&certificate.names);
-        let (access, token) = Access::new(address.clone())?;
+        let is_alone = options.page.as_ref().is_some_and(|page| page.is_alone);
+        if is_alone && !listen.ip().is_loopback() {
+            return Err(format!(
+                "without TLS the page is served on this machine alone, and {} is not its own: serve --ui has TLS",
+                listen.ip()
+            ));
+        }
+        let Door { listener, address, certificate, access, token } = Door::open(listen, options.certificate.as_ref()).await?;
+        let access = if is_alone { access.plain() } else { access };
         let replay = match options.speed {
             Some(speed) => Some(Arc::new(Replay::begin(Arc::clone(&data), speed).await?)),
             None => None,
         };
-        let app = App::new(data, replay.clone(), Limits::of_files(options.files));
-        let task = tokio::spawn(Serving::new(app, access, certificate.acceptor).accept(listener));
-        let kubeconfig = Kubeconfig::write(options.kubeconfig.as_deref(), &address, &token, &certificate.pem).map_err(|error| {
-            let path = options.kubeconfig.as_deref().unwrap_or(Path::new("a temporary file"));
-            format!("cannot write the kubeconfig to {}: {error}", path.display())
-        })?;
-        Ok(Self { address: address.told, kubeconfig, replay, task })
+        let page = options.page.as_ref().map(|page| Arc::new(Page::new(Arc::clone(&data), page.invocation.clone())));
+        if let Some(page) = page.clone() {
+            tokio::spawn(async move { page.prepare().await });
+        }
+        let page_link = page.as_ref().map(|_| format!("{}{}/ui/#token={token}", access.scheme(), address.told));
+        let app = App::new(data, replay.clone(), page, Limits::of_files(options.files));
+        let limits = app.limits;
+        let tls = (!is_alone).then_some(certificate.acceptor);
+        let front = Front { access, places: Places::new(&limits), app: Arc::new(app), has_page_alone: is_alone };
+        let task = tokio::spawn(Serving::new(router::routes(front), limits, tls).accept(listener));
+        let kubeconfig = match is_alone {
+            true => None,
+            false => Some(kubeconfig(options, &address, &token, &certificate.pem)?),
+        };
+        Ok(Self { address: address.told, kubeconfig, page_link, replay, task })
     }
 
     /// Where clients find it.
@@ -97,9 +109,14 @@ impl Server {
         self.address
     }
 
-    /// Where the kubeconfig is.
-    pub fn kubeconfig(&self) -> &Path {
-        self.kubeconfig.path()
+    /// Where the kubeconfig is; nowhere where the page alone is served.
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfig.as_ref().map(Kubeconfig::path)
+    }
+
+    /// The link to the page, where it is served: with the run's token, which a browser sends to nobody.
+    pub fn page_link(&self) -> Option<&str> {
+        self.page_link.as_deref()
     }
 
     /// What is replayed.
@@ -108,78 +125,16 @@ impl Server {
     }
 }
 
+fn kubeconfig(options: &Options, address: &Address, token: &str, certificate: &str) -> Result<Kubeconfig, String> {
+    Kubeconfig::write(options.kubeconfig.as_deref(), address, token, certificate).map_err(|error| {
+        let path = options.kubeconfig.as_deref().unwrap_or(Path::new("a temporary file"));
+        format!("cannot write the kubeconfig to {}: {error}", path.display())
+    })
+}
+
 impl Drop for Server {
     /// Ends the connections that are open, watches among them.
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-/// What connections are served with.
-#[derive(Clone)]
-struct Serving {
-    tls: TlsAcceptor,
-    routes: Router,
-    newcomers: Arc<Newcomers>,
-    limits: Limits,
-}
-
-impl Serving {
-    fn new(app: App, access: Access, tls: TlsAcceptor) -> Self {
-        let limits = app.limits;
-        let front = Front { access, places: Places::new(&limits), app: Arc::new(app) };
-        let routes = Router::new().fallback(router::handle).with_state(Arc::new(front));
-        Self { tls, routes, newcomers: Newcomers::new(&limits), limits }
-    }
-
-    /// Accepts connections. They end with it.
-    async fn accept(self, listener: TcpListener) {
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            match next(&listener).await {
-                Ok((stream, from)) => {
-                    let client = Arc::new(self.newcomers.arrive(from.ip()));
-                    connections.spawn(self.clone().connection(stream, client));
-                }
-                // Too many open files, mostly.
-                Err(_) => {
-                    self.newcomers.close_one();
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-            }
-        }
-    }
-
-    /// Serves one connection until it ends or must make room. What goes wrong with it concerns its client alone, who sees it end.
-    async fn connection(self, stream: TcpStream, client: Arc<Client>) {
-        let served = async {
-            if stream.readable().await.is_ok() {
-                self.serve(stream, &client).await;
-            }
-        };
-        client.while_open(served).await;
-    }
-
-    /// Serves a connection whose client has begun to speak.
-    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, client: &Arc<Client>) {
-        client.reach(Step::Handshake);
-        let Ok(stream) = self.tls.accept(stream).await else { return };
-        client.reach(Step::Asking);
-        let patience = self.limits.head;
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_REQUEST_HEAD_BYTES);
-        // Clients that vanished are noticed.
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience).max_header_list_size(MAX_REQUEST_HEAD_BYTES as u32);
-        let routes = self.routes.clone().layer(Extension(Arc::clone(client)));
-        let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
-    }
-}
-
-/// Accepts a connection.
-async fn next(listener: &TcpListener) -> std::io::Result<(TcpStream, SocketAddr)> {
-    let (stream, from) = listener.accept().await?;
-    // An answer is written in pieces, and the last of them is not to wait until the client has acknowledged those before.
-    stream.set_nodelay(true)?;
-    Ok((stream, from))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -12,12 +13,17 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::listening::next;
+use super::newcomers::Step;
+use super::tls::Certificate;
 use super::*;
+use crate::access::{Access, Address};
 
 /// A time that nobody waits for.
 const FAR_FUTURE: Duration = Duration::from_secs(u32::MAX as u64);
@@ -69,7 +75,9 @@ impl Fixture {
         let address = Address::new(([127, 0, 0, 1], 6443).into());
         let certificate = Certificate::for_run(address.subjects()).unwrap();
         let (access, token) = Access::new(address).unwrap();
-        let serving = Serving::new(App::new(data, None, limits), access, certificate.acceptor);
+        let app = Arc::new(App::new(data, None, None, limits));
+        let front = Front { access, places: Places::new(&limits), app, has_page_alone: false };
+        let serving = Serving::new(router::routes(front), limits, Some(certificate.acceptor));
         Self { serving, token, tls: connector(&certificate.pem), _file: file }
     }
 
@@ -283,9 +291,9 @@ async fn what_is_written_goes_out_at_once() {
 #[tokio::test]
 async fn a_server_that_is_dropped_ends_its_connections() {
     let (_file, cluster) = cluster().await;
-    let options = Options { listen: ([127, 0, 0, 1], 0).into(), certificate: None, kubeconfig: None, files: 1024, speed: None };
+    let options = Options { listen: ([127, 0, 0, 1], 0).into(), certificate: None, kubeconfig: None, files: 1024, speed: None, page: None };
     let server = Server::start(cluster, &options).await.unwrap();
-    let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(server.kubeconfig()).unwrap()).unwrap();
+    let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(server.kubeconfig().unwrap()).unwrap()).unwrap();
     let text = |pointer: &str| config.pointer(pointer).unwrap().as_str().unwrap().to_owned();
     let pem = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text("/clusters/0/cluster/certificate-authority-data"));
     let tls = connector(&String::from_utf8(pem.unwrap()).unwrap());

@@ -77,6 +77,11 @@ impl Status {
         Self::forbidden(format!("{object}forbidden: {cannot}{reason}")).with_details(details)
     }
 
+    /// Nothing of what was asked for is there, in a sentence that says so.
+    pub(crate) fn nothing(message: impl Into<String>) -> Box<Self> {
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).with_details(json!({}))
+    }
+
     /// No object of that name.
     pub(crate) fn not_found(resource: &Resource, name: &str) -> Box<Self> {
         let message = format!("{} {name:?} not found", resource.qualified());

@@ -231,7 +231,7 @@ mod tests {
         let call = Call {
             objects: Objects::of(&data, &resource).await.unwrap(),
             accepted: negotiate(&HeaderMap::new(), Endpoint::of(&resource, data.release())).unwrap(),
-            app: Arc::new(App::new(data, None, Limits::of_files(1024))),
+            app: Arc::new(App::new(data, None, None, Limits::of_files(1024))),
             moment: Moment { revision: Revision(9), time: None, after: After::Nothing },
             resource,
             namespace: None,

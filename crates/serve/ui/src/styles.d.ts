@@ -1,0 +1,2 @@
+// Styles are bundled into page.css.
+declare module "*.css";
