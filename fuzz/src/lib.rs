@@ -2,6 +2,7 @@
 //!
 //! The fuzz targets run them under libFuzzer, `tests/contracts/mutants` runs them with the same seeds and the same mutator a bounded number of times.
 
+mod assistant;
 mod audit;
 mod configuration;
 mod containers;
@@ -37,6 +38,7 @@ pub const ALL_TARGETS: &[Target] = &[
     Target { name: "recording", check: recording::recording, words: &[], mend: |data| recording::mend(data), most: 1 << 15 },
     Target { name: "recording_blocks", check: recording::blocks, words: &[], mend: |_| (), most: 1 << 12 },
     Target { name: "recording_manifest", check: recording::manifest, words: MANIFEST_WORDS, mend: |_| (), most: 1 << 13 },
+    Target { name: "packed", check: recording::packed, words: PACKED_WORDS, mend: |data| recording::mend_packed(data), most: 1 << 14 },
     Target { name: "etcd_answers", check: etcd_answers::etcd_answers, words: &[], mend: |_| (), most: 1 << 13 },
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
     Target { name: "kine_export", check: files::kine_export, words: KINE_WORDS, mend: |_| (), most: 1 << 13 },
@@ -56,6 +58,7 @@ pub const ALL_TARGETS: &[Target] = &[
     Target { name: "json_path", check: language::json_path, words: JSON_PATH, mend: |_| (), most: 1 << 12 },
     Target { name: "selectors", check: language::selectors, words: SELECTOR_WORDS, mend: |_| (), most: 1 << 12 },
     Target { name: "request", check: language::request, words: REQUEST_WORDS, mend: |_| (), most: 1 << 12 },
+    Target { name: "assistant_call", check: assistant::assistant_call, words: CALL_WORDS, mend: |_| (), most: 1 << 12 },
     Target {
         name: "encryption_configuration",
         check: configuration::encryption_configuration,
@@ -104,6 +107,24 @@ const MANIFEST_WORDS: &[&str] = &[
     "[]",
     "{",
     ",",
+];
+const PACKED_WORDS: &[&str] = &[
+    "ustar\0",
+    "manifest.json",
+    "0000000001.state",
+    "0000000002.changes",
+    "./",
+    "../victim",
+    "/etc/passwd",
+    "2",
+    "00000000000\0",
+    "77777777777\0",
+    "\"bundle\":{\"oneMoment\":true,\"redacted\":[]}",
+    "\"bundle\":null",
+    "\"format\":1",
+    "covered\":[[1,16]]",
+    "-1",
+    "9223372036854775807",
 ];
 const AUDIT_WORDS: &[&str] = &[
     "{",
@@ -427,6 +448,35 @@ const REQUEST_WORDS: &[&str] = &[
     "application/json",
     "application/vnd.kubernetes.protobuf",
     ";as=Table",
+];
+const CALL_WORDS: &[&str] = &[
+    "triage\n",
+    "what_if\n",
+    "grep\n",
+    "get\n",
+    "ketcd://",
+    "@1651",
+    "{\"address\":",
+    "\"actions\":[",
+    "\"drain ",
+    "\"apply ",
+    "\"add 2*",
+    "\"fit\":",
+    "\"pattern\":",
+    "\"at\":1651",
+    "\"skip\":\"4\"",
+    "\"format\":\"json\"",
+    "\"namespace\":null",
+    "--file=",
+    "-f",
+    "--",
+    "/etc/passwd",
+    "../",
+    "\\u0000",
+    "\\u202e",
+    "}",
+    "]",
+    ",",
 ];
 const SELECTOR_WORDS: &[&str] = &[
     "a",

@@ -1,14 +1,16 @@
-//! Files of a recording, complete and while they are written; their indexes; and the manifest.
+//! Files of a recording, complete and while they are written; their indexes; the manifest; and all of them in one file.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
-use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
-use ketcd_store::{At, EventKind, KeyRange, Revision, Source, Until, Want, WatchItem, load};
+use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope, begins_as_packed};
+use ketcd_store::{At, EventKind, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+
+use super::containers::mend_tar;
 
 /// The state that the changes of the seeds go on from: nothing is alive at revision 1.
 const STATE_FILE: &[u8] = include_bytes!("../seeds/recording/state");
@@ -74,6 +76,89 @@ pub fn manifest(data: &[u8]) {
     drop(Recorder::open(&recording, &scope, RecorderOptions::default()));
     for victim in victims {
         assert_eq!(fs::read(outer.path().join(victim)).unwrap(), b"mine", "{victim} was touched");
+    }
+}
+
+/// A bundle: a recording in one archive. It begins with its state, and what is alive is what the changes after it leave. Nothing is written next to it.
+pub fn packed(data: &[u8]) {
+    if !begins_as_packed(data) {
+        return;
+    }
+    let outer = directory();
+    let path = outer.path().join("it.ketcd");
+    fs::write(&path, data).unwrap();
+    if let Ok(source) = load::open(&[path.to_str().unwrap().to_owned()], &|_| None) {
+        hold_bundle(&*source);
+    }
+    let left = fs::read_dir(outer.path()).unwrap().count();
+    assert_eq!(left, 2, "something was unpacked");
+}
+
+/// What is alive at a revision, if that can be read.
+fn alive(source: &dyn Source, at: Revision) -> Option<BTreeMap<Vec<u8>, KeyValue>> {
+    let listing = source.range(KeyRange::all(), At::Revision(at), Want::Values).now_or_never().unwrap().ok()?;
+    let entries: Vec<KeyValue> = listing.entries.map(Result::unwrap).collect().now_or_never().unwrap();
+    assert!(entries.is_sorted_by(|one, next| one.key < next.key), "keys out of order, or twice");
+    Some(entries.into_iter().map(|entry| (entry.key.to_vec(), entry)).collect())
+}
+
+fn hold_bundle(source: &dyn Source) {
+    let span = source.span().now_or_never().unwrap().unwrap();
+    assert!(span.oldest <= span.newest, "{span:?}");
+    let all = items(source, KeyRange::all());
+    let is_whole = !all.iter().any(|item| matches!(item, WatchItem::Gap { .. }));
+    let events: Vec<_> = all.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect();
+    let place = |event: &ketcd_store::Event| (event.revision, event.sub_revision);
+    let changes: Vec<_> = events.iter().filter(|event| event.revision > span.oldest).collect();
+    assert!(changes.is_sorted_by(|one, next| place(one) < place(next)), "changes out of order, or twice");
+    let (first, last) = (alive(source, span.oldest), alive(source, span.newest));
+    if let Some(late) = source.facts().late_damage {
+        late.read_all();
+    }
+    if !is_whole || !source.damage().is_empty() || !source.late_damage().is_empty() {
+        return;
+    }
+    let (Some(mut left), Some(last)) = (first, last) else { return };
+    for event in changes {
+        match event.kind {
+            EventKind::Put => drop(left.insert(event.key_value.key.to_vec(), event.key_value.clone())),
+            EventKind::Delete => drop(left.remove(&event.key_value.key[..])),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
+        }
+    }
+    assert!(last == left, "what is alive is not what was written last");
+}
+
+/// Gives a bundle the checksums that hold: of the archive's headers, of the manifest, and of the chunks of its files.
+pub fn mend_packed(data: &mut [u8]) {
+    const BLOCK_BYTES: usize = 512;
+    mend_tar(data);
+    let mut at = 0;
+    while let Some(header) = data.get(at..at + BLOCK_BYTES).filter(|header| header[0] != 0) {
+        let size = std::str::from_utf8(&header[124..135]).ok().and_then(|digits| usize::from_str_radix(digits, 8).ok()).unwrap_or(0);
+        let is_manifest = header.starts_with(b"manifest.json\0");
+        let start = at + BLOCK_BYTES;
+        let end = start.saturating_add(size).min(data.len());
+        match data.get_mut(start..end) {
+            Some(content) if is_manifest => mend_manifest(content),
+            Some(content) => mend(content),
+            None => return,
+        }
+        at = start.saturating_add(size.next_multiple_of(BLOCK_BYTES));
+    }
+}
+
+/// Gives a manifest the hash that holds.
+fn mend_manifest(content: &mut [u8]) {
+    const BEGINNING: &[u8] = b"{\"recording\":";
+    const HASH: &[u8] = b",\"sha256\":\"";
+    const DIGITS: usize = 64;
+    let Some(hash) = content.windows(HASH.len()).rposition(|window| window == HASH) else { return };
+    let Some(recording) = content.get(BEGINNING.len()..hash) else { return };
+    let digits: String = Sha256::digest(recording).iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some(place) = content.get_mut(hash + HASH.len()..hash + HASH.len() + DIGITS) {
+        place.copy_from_slice(digits.as_bytes());
     }
 }
 

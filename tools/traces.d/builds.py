@@ -1,7 +1,6 @@
-"""Builds a collector of OpenTelemetry and Jaeger from the Go module proxy."""
+"""Builds a collector of OpenTelemetry, and Jaeger's storage and API, from the Go module proxy."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +8,12 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLLECTOR = "v0.165.0"
-# The last release of the module that the proxy has under its path; Jaeger 2 has the same storage and API.
-JAEGER = "v1.76.0"
-MODULES = [
+# A release whose storage in memory other programs may link, and that returns a span which came twice once.
+JAEGER = {
+    "github.com/jaegertracing/jaeger": "v1.63.0",
+    "github.com/open-telemetry/opentelemetry-collector-contrib/pkg/translator/jaeger": "v0.113.0",
+}
+COLLECTOR_MODULES = [
     "go.opentelemetry.io/collector/otelcol",
     "go.opentelemetry.io/collector/receiver/otlpreceiver",
     "go.opentelemetry.io/collector/exporter/otlphttpexporter",
@@ -29,7 +31,7 @@ def programs():
             if os.environ.get("KETCD_TEST_TRACING"):
                 sys.exit(f"tools/traces: KETCD_TEST_TRACING is {home}, without {name}")
             os.makedirs(home, exist_ok=True)
-            {"collector": build_collector, "jaeger": build_jaeger}[name](path)
+            build(name, path, {"collector": {module: COLLECTOR for module in COLLECTOR_MODULES}, "jaeger": JAEGER}[name])
     return found
 
 
@@ -45,27 +47,12 @@ def go(folder, *words):
         sys.exit(f"tools/traces: go {' '.join(words)}: {failed.stderr[-2000:]}")
 
 
-def build_collector(path):
-    """A collector of three components."""
+def build(name, path, modules):
+    """Builds the program in the folder of this name, with these releases of modules."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(f"{HERE}/collector/main.go", folder)
+        shutil.copy(f"{HERE}/{name}/main.go", folder)
         with open(f"{folder}/go.mod", "w", encoding="utf-8") as file:
-            file.write("module collector\n\ngo 1.25\n")
-        for module in MODULES:
-            go(folder, "get", f"{module}@{COLLECTOR}")
+            file.write(f"module {name}\n\ngo 1.25\n")
+        go(folder, "get", *[f"{module}@{release}" for module, release in modules.items()])
         go(folder, "mod", "tidy")
         go(folder, "build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
-
-
-def build_jaeger(path):
-    """Jaeger in one process, with its storage in memory. What the module replaces is replaced here too."""
-    with tempfile.TemporaryDirectory() as folder:
-        module = go(folder, "mod", "download", "-json", f"github.com/jaegertracing/jaeger@{JAEGER}")
-        with open(re.search(r'"GoMod": "(.*)"', module)[1], encoding="utf-8") as file:
-            text = file.read()
-        version = re.search(r"^go (.*)$", text, re.M)[0]
-        replaced = re.findall(r"^replace .*=>.*$", text, re.M)
-        lines = ["module jaeger", version, f"require github.com/jaegertracing/jaeger {JAEGER}", *replaced]
-        with open(f"{folder}/go.mod", "w", encoding="utf-8") as file:
-            file.write("\n\n".join(lines) + "\n")
-        go(folder, "build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/jaegertracing/jaeger/cmd/all-in-one")

@@ -10,16 +10,6 @@ import urllib.request
 
 # How long a server may take to begin, and Jaeger until it has what was sent.
 PATIENCE_SECONDS = 60
-JAEGER_PORTS = [
-    "--query.http-server.host-port",
-    "--collector.otlp.http.host-port",
-    "--collector.otlp.grpc.host-port",
-    "--query.grpc-server.host-port",
-    "--collector.grpc-server.host-port",
-    "--collector.http-server.host-port",
-    "--http-server.host-port",
-    "--admin.http.host-port",
-]
 
 
 def get(url):
@@ -56,12 +46,12 @@ class Servers:
     """Both, while they run."""
 
     def __init__(self, programs, folder):
-        ports = free_ports(len(JAEGER_PORTS) + 1)
-        flags = [f"{flag}=127.0.0.1:{port}" for flag, port in zip(JAEGER_PORTS, ports)]
-        self.jaeger, self.collector = f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[-1]}"
+        query, otlp, collector = [f"127.0.0.1:{port}" for port in free_ports(3)]
+        self.jaeger, self.collector = f"http://{query}", f"http://{collector}"
+        flags = [f"--query={query}", f"--otlp={otlp}"]
         config = {
-            "receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{ports[-1]}"}}}},
-            "exporters": {"otlp_http": {"endpoint": f"http://127.0.0.1:{ports[1]}"}},
+            "receivers": {"otlp": {"protocols": {"http": {"endpoint": collector}}}},
+            "exporters": {"otlp_http": {"endpoint": f"http://{otlp}", "compression": "none"}},
             "service": {
                 "telemetry": {"metrics": {"level": "none"}},
                 "pipelines": {"traces": {"receivers": ["otlp"], "exporters": ["otlp_http"]}},

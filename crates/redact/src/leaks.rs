@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::choice::Class;
+use crate::encodings::{MIN_RUN_CHARS, MIN_TEXT_BYTES};
 use crate::mask::Mask;
 
 /// An original value that was found. It does not say the value.
@@ -48,10 +49,6 @@ pub enum Encoding {
 const MAX_DEPTH: usize = 6;
 /// How much of a compressed stream is looked through.
 const MAX_UNPACKED_BYTES: u64 = 256 << 20;
-/// A shorter run of base64's letters or of hexadecimal digits holds no original.
-const MIN_RUN_CHARS: usize = 8;
-/// How many printable bytes in a row are text.
-const MIN_TEXT_BYTES: usize = 5;
 
 /// Base64 whose last bits may be anything: a run that is cut at any place.
 const LENIENT: GeneralPurposeConfig =

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod choice;
+mod encodings;
 mod fields;
 mod images;
 mod keyed;

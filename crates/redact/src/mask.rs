@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 
 use crate::addresses::{self, Addresses, Found};
 use crate::choice::{Choice, Class};
+use crate::encodings;
 use crate::images;
 use crate::keyed::Keyed;
 use crate::names::Names;
@@ -21,10 +22,8 @@ use crate::words::{Occurrence, Words};
 
 /// Digits of the hash that stands for a value.
 const VALUE_DIGITS: usize = 12;
-/// A shorter run of base64's letters is not looked into.
-const MIN_BASE64_CHARS: usize = 16;
-/// Base64 in base64 is looked into so often.
-const MAX_DEPTH: usize = 3;
+/// What is encoded within what is encoded is looked into so often: a Helm release is three deep.
+const MAX_DEPTH: usize = 4;
 
 /// Everything that is known of what goes, and the pseudonyms.
 #[derive(Debug)]
@@ -264,10 +263,8 @@ impl Mask {
                 self.learn_address(&text[range], &found);
             }
         }
-        for range in if depth > 0 { base64_runs(text) } else { Vec::new() } {
-            if let Some((_, inner)) = decoded(&text[range]) {
-                self.learn_text(&inner, depth - 1);
-            }
+        for encoded in if depth > 0 { encodings::found(text) } else { Vec::new() } {
+            self.learn_text(&encoded.text, depth - 1);
         }
     }
 
@@ -322,10 +319,10 @@ impl Mask {
                 cuts.push(Cut { pseudonym: self.stand_in(text[range.clone()].as_bytes()), range, class: Class::Tokens });
             }
         }
-        self.cut_addresses(text, &mut cuts);
         if depth > 0 {
-            self.cut_base64(text, depth, &mut cuts);
+            self.cut_encoded(text, depth, &mut cuts);
         }
+        self.cut_addresses(text, &mut cuts);
         self.cut_names(text, &mut cuts);
         self.assemble(text, cuts)
     }
@@ -386,13 +383,15 @@ impl Mask {
         Cut { pseudonym: self.names.name(&text[start..end]), range: start..end, class: word.class }
     }
 
-    /// Looks into runs of base64 that hold text.
-    fn cut_base64(&mut self, text: &str, depth: usize, cuts: &mut Vec<Cut>) {
-        for range in base64_runs(text) {
-            let Some((engine, inner)) = decoded(&text[range.clone()]) else { continue };
-            let rewritten = self.text_at(&inner, depth - 1);
-            if rewritten != inner {
-                cuts.push(Cut { pseudonym: engine.encode(rewritten), range, class: Class::Tokens });
+    /// Looks into what is encoded: it is written again in the same form, and goes as a whole where that cannot be done.
+    fn cut_encoded(&mut self, text: &str, depth: usize, cuts: &mut Vec<Cut>) {
+        for encoded in encodings::found(text) {
+            let mut rewritten = self.text_at(&encoded.text, depth - 1);
+            self.own(&mut rewritten);
+            if rewritten != encoded.text {
+                let range = encoded.range.clone();
+                let pseudonym = encoded.written(&rewritten).unwrap_or_else(|| self.stand_in(text[range.clone()].as_bytes()));
+                cuts.push(Cut { pseudonym, range, class: Class::Tokens });
             }
         }
     }
@@ -410,13 +409,24 @@ impl Mask {
             }
         }
         apart.sort_by_key(|cut| cut.range.start);
+        let is_cut = !apart.is_empty();
         let (mut assembled, mut from) = (String::with_capacity(text.len()), 0);
         for Cut { range, class, pseudonym } in apart {
-            assembled.push_str(&text[from..range.start]);
+            self.push_rest(&mut assembled, &text[from..range.start], is_cut);
             from = range.end;
             assembled.push_str(&self.replaced(class, &text[range], pseudonym));
         }
-        assembled + &text[from..]
+        self.push_rest(&mut assembled, &text[from..], is_cut);
+        assembled
+    }
+
+    /// What is left between cuts: a longer name that begins in a cut may have covered one that stands here.
+    fn push_rest(&mut self, assembled: &mut String, rest: &str, is_cut: bool) {
+        let mut cuts = Vec::new();
+        if is_cut {
+            self.cut_names(rest, &mut cuts);
+        }
+        if cuts.is_empty() { assembled.push_str(rest) } else { assembled.push_str(&self.assemble(rest, cuts)) }
     }
 
     /// Replaces the caller's own words.
@@ -428,34 +438,6 @@ impl Mask {
             *text = replaced;
         }
     }
-}
-
-/// The text that a run of base64's letters holds, and the alphabet and padding it is written with; `None` where it holds something else.
-fn decoded(run: &str) -> Option<(&'static GeneralPurpose, String)> {
-    let engines = [(&STANDARD, &STANDARD_NO_PAD), (&URL_SAFE, &URL_SAFE_NO_PAD)];
-    engines.into_iter().find_map(|(padded, bare)| {
-        let engine = if run.ends_with('=') || run.len().is_multiple_of(4) { padded } else { bare };
-        let text = String::from_utf8(engine.decode(run).ok()?).ok()?;
-        text.chars().all(|c| !c.is_control() || c.is_ascii_whitespace()).then_some((engine, text))
-    })
-}
-
-/// Runs of base64's letters, with their padding.
-pub(crate) fn base64_runs(text: &str) -> Vec<Range<usize>> {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let (bytes, mut all, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while at < bytes.len() {
-        let start = at;
-        while at < bytes.len() && is_letter(bytes[at]) {
-            at += 1;
-        }
-        if at - start >= MIN_BASE64_CHARS {
-            let padding = bytes[at..].iter().take(2).take_while(|byte| **byte == b'=').count();
-            all.push(start..at + padding);
-        }
-        at = at.max(start + 1);
-    }
-    all
 }
 
 /// Addresses that are written with hyphens, as names of nodes are: `ip-10-0-1-12`.

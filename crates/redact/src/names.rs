@@ -106,9 +106,9 @@ impl Names {
     }
 }
 
-/// Whether a character belongs to a part; others separate parts.
+/// Whether a character belongs to a part; others separate parts, as bytes do that are not text.
 pub(crate) fn is_of_part(c: char) -> bool {
-    c.is_ascii_alphanumeric() || !c.is_ascii()
+    c.is_ascii_alphanumeric() || !c.is_ascii() && c != char::REPLACEMENT_CHARACTER
 }
 
 fn part_end(text: &str) -> usize {

@@ -179,7 +179,7 @@ pulled pulling quota reached ready refused removed removing replica replicas req
 server set settle shutdown since skip some spec started starting state status stop stopped stopping succeeded success successful successfully such synced taint taints \
 tcp template that the there timed timeout to too tolerate toleration topology unable unavailable unbound unhealthy unknown unschedulable until untolerated up updated \
 use used user using valid value volume volumes waiting was were will with without would your http https grpc metrics tls yaml json crt key conf log sock var lib run etc \
-bin usr tmp dev proc sys root home opt local internal com net org go http1 http2 udp sctp ip ipv4 ipv6 config data cache token webhook operator agent proxy main sidecar init";
+ketcd reduced bin usr tmp dev proc sys root home opt local internal com net org go http1 http2 udp sctp ip ipv4 ipv6 config data cache token webhook operator agent proxy main sidecar init";
 
 /// Words of Kubernetes: parts of the names of fields, kinds and resources, and words of messages.
 static WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {

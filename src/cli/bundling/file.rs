@@ -22,6 +22,7 @@ const TEMPORARY_PREFIX: &str = ".ketcd-";
 
 /// Where a bundle is to be.
 pub(super) struct BundleFile {
+    path: PathBuf,
     folder: PathBuf,
 }
 
@@ -45,7 +46,7 @@ impl BundleFile {
         }
         let replacing = Replacing { is_older: &begins_as_packed, what: "a bundle that ketcd wrote", any: Some(force) };
         check_file("--out", path, inputs, &replacing)?;
-        Ok(Self { folder: folder_of(path) })
+        Ok(Self { path: path.to_owned(), folder: folder_of(path) })
     }
 
     /// Writes a slice.
@@ -58,13 +59,18 @@ impl BundleFile {
         scope: RecordingScope,
         redactor: Option<&mut Redactor>,
     ) -> Result<(WrittenFile, BundleSummary)> {
-        let failed = |error| cannot_write(&self.folder, &error);
+        let failed = |error| cannot_write(&self.path, &error);
+        // What it is called on its way says nothing to anybody.
+        let refused = |error: ketcd_store::Error| match error {
+            ketcd_store::Error::Write { cause, .. } => cannot_write(&self.path, &cause),
+            other => other.into(),
+        };
         let work = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.folder).map_err(failed)?;
         let mut writer = BundleWriter::new(work.path(), scope);
-        let summary = slice.write(redactor, &mut |part| take(&mut writer, part)).await?;
+        let summary = slice.write(redactor, &mut |part| take(&mut writer, part).map_err(&refused)).await?;
         let file = temporary(&self.folder).map_err(failed)?;
         let mut archive = BufWriter::new(file);
-        let bundled = writer.finish(slice.to, &mut archive)?;
+        let bundled = writer.finish(slice.to, &mut archive).map_err(refused)?;
         let file = archive.into_inner().map_err(|error| failed(error.into_error()))?;
         file.as_file().sync_all().map_err(failed)?;
         Ok((WrittenFile { file, bytes: bundled.bytes }, summary))
@@ -72,7 +78,7 @@ impl BundleFile {
 }
 
 /// Takes a part of a bundle.
-fn take(writer: &mut BundleWriter, part: BundlePart) -> Result<()> {
+fn take(writer: &mut BundleWriter, part: BundlePart) -> ketcd_store::Result<()> {
     match part {
         BundlePart::State(at) => writer.begin_state(at)?,
         BundlePart::Entry(entry) => writer.state_entry(entry)?,

@@ -53,6 +53,11 @@ impl Redacting {
 }
 
 impl RedactionArgs {
+    /// The flags of these classes and this salt.
+    pub(in crate::cli) fn of(classes: String, salt: Option<String>) -> Self {
+        Self { redact: Some(classes), salt, ..Self::default() }
+    }
+
     /// Reads the flags; `None` where nothing is to be redacted but what is masked anyway.
     ///
     /// # Errors

@@ -1,11 +1,13 @@
 //! `export --format otlp` and `perfetto`: files, standard output and servers, and what is refused.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Output;
 use std::thread;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{capture, lines};
@@ -36,7 +38,7 @@ fn a_file_is_the_same_each_time_and_the_summary_counts_it() {
     let first = fs::read(&path).unwrap();
     let read = spans(&first);
     assert_eq!(summary["spans"].as_u64(), Some(read.len() as u64), "{summary}");
-    let traces: std::collections::HashSet<&str> = read.iter().map(|span| span["traceId"].as_str().unwrap()).collect();
+    let traces: HashSet<&str> = read.iter().map(|span| span["traceId"].as_str().unwrap()).collect();
     assert_eq!(summary["traces"].as_u64(), Some(traces.len() as u64));
     let links: usize = read.iter().map(|span| span["links"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(summary["links"].as_u64(), Some(links as u64));
@@ -46,6 +48,53 @@ fn a_file_is_the_same_each_time_and_the_summary_counts_it() {
     let printed = run(&["--format", "otlp", "--out", "-"]);
     assert!(printed.status.success() && printed.stdout == first, "{}", all(&printed));
     assert!(String::from_utf8_lossy(&printed.stderr).contains(&format!("{} traces, ", traces.len())), "{}", all(&printed));
+}
+
+/// Every revision in a document, with the times that stand next to it, in milliseconds.
+fn dated(value: &Value, into: &mut HashSet<(i64, i64)>) {
+    match value {
+        Value::Object(members) => {
+            let times = members.values().filter_map(|member| member.as_str()?.parse::<Timestamp>().ok());
+            let times: Vec<i64> = times.map(Timestamp::as_millisecond).collect();
+            for revision in members.values().filter_map(Value::as_i64) {
+                into.extend(times.iter().map(|time| (revision, *time)));
+            }
+            members.values().for_each(|member| dated(member, into));
+        }
+        Value::Array(items) => items.iter().for_each(|item| dated(item, into)),
+        _ => {}
+    }
+}
+
+/// The begin and the end of each span, by its attributes and its times.
+fn ends(span: &Value) -> [(i64, i64); 2] {
+    let number = |text: &Value| text.as_str().unwrap().parse::<i64>().unwrap();
+    let attribute = |key: &str| {
+        let attributes = span["attributes"].as_array().unwrap();
+        number(&attributes.iter().find(|attribute| attribute["key"] == key).unwrap()["value"]["intValue"])
+    };
+    let at = |revision: &str, time: &str| (attribute(revision), number(&span[time]) / 1_000_000);
+    [at("ketcd.begin.revision", "startTimeUnixNano"), at("ketcd.end.revision", "endTimeUnixNano")]
+}
+
+#[test]
+fn times_of_spans_are_those_of_the_timeline() {
+    for name in [STORY, "k120-story/snapshot.db.zst", "k137-whatif/snapshot.db.zst"] {
+        let run = |words: &[&str]| {
+            let output = ketcd().arg("-f").arg(capture(name)).args(words).output().unwrap();
+            assert!(output.status.success(), "{name} {words:?}: {}", all(&output));
+            output.stdout
+        };
+        let mut known = HashSet::new();
+        dated(&serde_json::from_slice(&run(&["timeline", "-A", "-o", "json"])).unwrap(), &mut known);
+        let spans = spans(&run(&["export", "--format", "otlp", "--out", "-"]));
+        assert!(spans.len() > 100, "{name}: {}", spans.len());
+        for span in &spans {
+            for end in ends(span) {
+                assert!(known.contains(&end), "{name}: {end:?} of {span}");
+            }
+        }
+    }
 }
 
 #[test]

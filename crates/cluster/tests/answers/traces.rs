@@ -1,11 +1,13 @@
 //! Traces of recorded and made-up clusters: ids are the same in every export, links and parents lead somewhere, and no trace is too large.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use ketcd_cluster::traces::{LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, Span, SpanKind, Trace, Traces};
 use ketcd_cluster::{AskedKeys, Cluster, Options, Revision, Since};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::fixture::{at_revision, capture, database, of_namespace};
 
@@ -13,6 +15,18 @@ const CAPTURES: [&str; 5] = ["k120-story", "k136-story", "k137-story", "k136-wha
 
 async fn all(cluster: &Cluster) -> Traces {
     cluster.traces(None, None).await.unwrap()
+}
+
+/// All traces of a recorded cluster, made once for the tests that look at them.
+async fn whole(name: &'static str) -> Arc<Traces> {
+    static MADE: LazyLock<Mutex<HashMap<&str, Arc<Traces>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().await;
+    if let Some(traces) = made.get(name) {
+        return Arc::clone(traces);
+    }
+    let traces = Arc::new(all(&capture(name, Options::default()).await).await);
+    made.insert(name, Arc::clone(&traces));
+    traces
 }
 
 /// The traces about what words name.
@@ -38,7 +52,7 @@ fn told(traces: &Traces) -> HashMap<(String, String), String> {
 #[tokio::test]
 async fn ids_are_unique_and_the_same_in_every_export() {
     for name in CAPTURES {
-        let traces = all(&capture(name, Options::default()).await).await;
+        let traces = whole(name).await;
         let first = told(&traces);
         assert!(first.len() > 50, "{name}: {}", first.len());
         assert_eq!(first.len(), spans(&traces).count(), "{name}: two spans have the same ids");
@@ -53,7 +67,7 @@ async fn ids_are_unique_and_the_same_in_every_export() {
 
 #[tokio::test]
 async fn an_earlier_export_and_one_of_a_part_have_the_same_spans() {
-    let whole = told(&all(&capture("k136-story", Options::default()).await).await);
+    let whole = told(&*whole("k136-story").await);
     let earlier = told(&all(&capture("k136-story", at_revision(1600)).await).await);
     assert!(earlier.len() > 100 && earlier.len() < whole.len(), "{}", earlier.len());
     for (ids, words) in &earlier {
@@ -71,7 +85,7 @@ async fn links_and_parents_lead_to_spans_that_are_exported() {
     let mut reasons = HashSet::new();
     for name in CAPTURES {
         let cluster = capture(name, Options::default()).await;
-        for traces in [all(&cluster).await, of(&cluster, &["pods", "-n", "web"][..1]).await] {
+        for traces in [whole(name).await, Arc::new(of(&cluster, &["pods"]).await)] {
             let known: HashMap<_, &Span> = spans(&traces).map(|(trace, span)| ((trace.id, span.id), span)).collect();
             let mut open = 0;
             for (trace, span) in spans(&traces) {
@@ -109,7 +123,7 @@ async fn times_are_those_of_the_timeline_and_never_run_backwards() {
                 known.extend(story.outages(timeline).iter().filter_map(|outage| Some((outage.from.revision, outage.from.dated?.time))));
             }
         }
-        for (_, span) in spans(&all(&cluster).await) {
+        for (_, span) in spans(&*whole(name).await) {
             assert!(span.from.time <= span.to.time, "{name}: {span:?}");
             for moment in [span.from, span.to] {
                 assert!(known.contains(&(moment.revision, moment.time)), "{name}: {span:?}");
@@ -120,7 +134,7 @@ async fn times_are_those_of_the_timeline_and_never_run_backwards() {
 
 #[tokio::test]
 async fn a_start_holds_what_the_pod_waited_for() {
-    let traces = all(&capture("k136-story", Options::default()).await).await;
+    let traces = whole("k136-story").await;
     let kinds: HashSet<SpanKind> = spans(&traces).map(|(_, span)| span.kind).collect();
     for kind in [
         SpanKind::Attempt,
@@ -161,7 +175,7 @@ async fn a_start_holds_what_the_pod_waited_for() {
 #[tokio::test]
 async fn a_window_chooses_what_ended_in_it() {
     let mut cluster = capture("k136-story", Options::default()).await;
-    let whole = all(&cluster).await.traces.len();
+    let whole = whole("k136-story").await.traces.len();
     cluster.since = Some(Since { after: Revision(2500), time: None });
     let traces = all(&cluster).await;
     assert!(!traces.traces.is_empty() && traces.traces.len() < whole);
@@ -247,7 +261,7 @@ async fn an_annotation_that_is_not_a_trace_parent_is_counted() {
 
 #[tokio::test]
 async fn what_is_not_readable_is_left_out_and_counted() {
-    let traces = all(&capture("k120-story/compacted.db.zst", Options::default()).await).await;
+    let traces = whole("k120-story/compacted.db.zst").await;
     assert!(traces.left_out.without_begin > 0, "{:?}", traces.left_out);
     assert!(traces.left_out.without_end > 0, "{:?}", traces.left_out);
 }

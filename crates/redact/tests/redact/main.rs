@@ -2,4 +2,5 @@
 
 mod canaries;
 mod captures;
+mod leftovers;
 mod properties;

@@ -18,7 +18,6 @@ impl Compressor {
         Ok(Self { encoder: write::Encoder::new(Vec::new(), ZSTD_LEVEL)? })
     }
 
-    /// Compresses what a chunk holds.
     pub(super) fn chunk(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
         self.encoder.write_all(raw)?;
         self.encoder.flush()?;

@@ -185,7 +185,6 @@ impl BundleWriter {
         if self.segment.as_ref().is_some_and(is_full) { self.complete_file() } else { Ok(()) }
     }
 
-    /// Writes what was taken as a chunk.
     fn write(&mut self, upto: i64) -> Result<()> {
         let Some((segment, _)) = &mut self.segment else { return Ok(()) };
         let arrivals = std::mem::take(&mut self.arrivals);

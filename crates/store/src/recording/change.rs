@@ -9,7 +9,6 @@ use prost::encoding::{decode_varint, encode_varint};
 use crate::proto::mvccpb;
 use crate::{Arrival, Event, EventKind, KeyValue, Origin, Revision, Sources};
 
-/// What a record begins with.
 const PUT_RECORD: u8 = 0;
 const DELETE_RECORD: u8 = 1;
 const ARRIVAL_RECORD: u8 = 2;
@@ -47,7 +46,6 @@ pub(super) fn write_arrival(arrival: &Arrival, out: &mut Vec<u8>) {
     [from.0, to.0 - from.0, time, delay].into_iter().for_each(|number| encode_varint(number.cast_unsigned(), out));
 }
 
-/// What a chunk holds.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct RecordedChanges {
     pub events: Vec<Event>,

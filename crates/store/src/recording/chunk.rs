@@ -4,14 +4,12 @@
 
 use std::ops::Range;
 
-/// The bytes of a header.
 pub(super) const HEADER_BYTES: usize = 48;
 pub(super) const CHUNK_MAGIC: &[u8; 4] = b"\x89ktc";
 
 /// The most bytes that come out of one chunk; etcd takes 1.5 MiB in a request by default.
 pub(super) const MOST_RAW: usize = 256 << 20;
 
-/// What a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkKind {
     /// The first chunk of a file: what it is, as JSON.
@@ -46,7 +44,6 @@ impl ChunkKind {
     }
 }
 
-/// A chunk's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkHeader {
     pub kind: ChunkKind,
@@ -65,7 +62,6 @@ pub(super) struct ChunkHeader {
 }
 
 impl ChunkHeader {
-    /// The header as it is written.
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(CHUNK_MAGIC);
@@ -180,7 +176,6 @@ fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
     (from..=last).find(|&at| bytes[at] == CHUNK_MAGIC[0] && ChunkHeader::read(&bytes[at..]).is_some())
 }
 
-/// A chunk as it is written.
 pub(super) fn written(header: ChunkHeader, payload: &[u8]) -> Vec<u8> {
     let header = ChunkHeader { length: payload.len() as u32, crc: crc32c::crc32c(payload), ..header };
     [&header.bytes()[..], payload].concat()

@@ -2,7 +2,6 @@
 
 use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 
-/// How many holes are reported one by one.
 const MOST_HOLES: usize = 8;
 
 /// What a recorder leaves out by default.

@@ -56,7 +56,6 @@ impl From<Unreadable> for crate::Error {
     }
 }
 
-/// The name of a file.
 pub(super) fn name(number: u64, kind: FileKind) -> String {
     match kind {
         FileKind::Changes => format!("{number:010}.changes"),
@@ -108,7 +107,6 @@ pub(crate) fn is_recording(directory: &Path) -> bool {
     disk::is_plain(&directory.join(MANIFEST_NAME)) || disk::names(directory).is_ok_and(|names| names.iter().any(is_file))
 }
 
-/// The files of a recording.
 pub(super) struct Directory {
     pub scope: RecordingScope,
     /// The complete files, in the order of their numbers.
@@ -124,7 +122,6 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Looks at a directory.
     pub(super) fn read(path: &Path) -> Result<Self, Unreadable> {
         Self::of(path, &RecordingFiles::Directory(path.to_owned()))
     }
@@ -145,7 +142,6 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Takes what the manifest lists.
     fn list(&mut self, files: Vec<FileFacts>, names: &BTreeSet<String>) {
         let mut listed = BTreeSet::new();
         for facts in files {
@@ -194,7 +190,6 @@ impl Directory {
         }
     }
 
-    /// What the manifest says of it.
     pub(super) fn manifest(&self) -> Manifest {
         Manifest { format: FORMAT_VERSION, scope: self.scope.clone(), files: self.files.clone() }
     }

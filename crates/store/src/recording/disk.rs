@@ -118,7 +118,6 @@ pub(super) fn remove_own(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes at the end of a file.
 pub(super) fn append(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     meet(FileStep::Append, file, bytes)?;
     file.write_all(bytes)

@@ -140,7 +140,6 @@ impl FileFacts {
         self.upto().max(self.missing.iter().map(|missing| missing.to).max())
     }
 
-    /// The last revision that it has.
     pub(super) fn upto(&self) -> Option<i64> {
         self.covered.iter().map(|run| run.1).max()
     }

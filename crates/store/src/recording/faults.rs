@@ -6,7 +6,6 @@ use std::io::{self, Write};
 
 use super::disk::FileStep;
 
-/// A fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     /// How many steps succeed before.

@@ -20,11 +20,11 @@ pub(super) const FILE_TRAILER: Trailer = Trailer;
 pub(super) struct Trailer;
 
 impl Trailer {
-    const MAGIC: &[u8; 8] = b"\x89ktcidx\n";
-    const LENGTH: usize = 24;
+    const INDEX_MAGIC: &[u8; 8] = b"\x89ktcidx\n";
+    const TRAILER_BYTES: usize = 24;
 
     pub(super) fn bytes(&self, start: u64, length: u32) -> Vec<u8> {
-        let mut bytes = Self::MAGIC.to_vec();
+        let mut bytes = Self::INDEX_MAGIC.to_vec();
         bytes.extend_from_slice(&start.to_le_bytes());
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
@@ -33,16 +33,15 @@ impl Trailer {
 
     /// Where the index begins, and its length.
     fn read(from: &dyn ReadAt, file: u64) -> Option<(u64, usize)> {
-        let bytes = from.read_at(file.checked_sub(Self::LENGTH as u64)?, Self::LENGTH)?;
-        let (said, crc) = bytes.split_at(Self::LENGTH - 4);
+        let bytes = from.read_at(file.checked_sub(Self::TRAILER_BYTES as u64)?, Self::TRAILER_BYTES)?;
+        let (said, crc) = bytes.split_at(Self::TRAILER_BYTES - 4);
         let number = |range| <[u8; 8]>::try_from(&said[range]).map(u64::from_le_bytes).ok();
         let length = u32::from_le_bytes(said[16..].try_into().ok()?);
-        let is_one = said.starts_with(Self::MAGIC) && crc == crc32c::crc32c(said).to_le_bytes();
+        let is_one = said.starts_with(Self::INDEX_MAGIC) && crc == crc32c::crc32c(said).to_le_bytes();
         is_one.then_some((number(8..16)?, length as usize))
     }
 }
 
-/// A file that can be read.
 pub(super) struct RecordingFile {
     from: Box<dyn ReadAt + Send + Sync>,
     /// The index, or one made by a walk over the file.
@@ -157,7 +156,6 @@ impl RecordingFile {
         }
     }
 
-    /// The blocks of the file.
     pub(super) fn blocks(&self) -> Vec<Block> {
         self.index().and_then(|index| index.blocks()).unwrap_or_default()
     }
@@ -192,7 +190,6 @@ struct Unpacked {
     arrivals: Vec<Arrival>,
     /// Up to which revision they are all there.
     upto: i64,
-    /// Whether it is all that the chunks hold.
     is_whole: bool,
     /// Where the last chunk ends that was unpacked.
     end: usize,
@@ -252,7 +249,6 @@ fn are_of(recorded: &RecordedChanges, header: &ChunkHeader) -> bool {
     }
 }
 
-/// A walk over the chunks of a file.
 struct ChunkWalk<'a> {
     bytes: &'a Bytes,
     problems: Vec<String>,

@@ -16,7 +16,6 @@ use super::look::RecordedFile;
 use super::segment::hex;
 use crate::{Arrival, Event, KeyRange, Revision};
 
-/// What there is of a file.
 enum BlockOrLoss {
     Block(Block),
     /// These revisions, both included, are lost.
@@ -30,7 +29,6 @@ pub(super) enum Read {
     Lost(i64, i64),
 }
 
-/// The files of one recording.
 pub(super) struct FileReader {
     name: String,
     path: PathBuf,
@@ -39,7 +37,6 @@ pub(super) struct FileReader {
 }
 
 impl FileReader {
-    /// Reads the recording at a path.
     pub(super) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), path: name.into(), found: Mutex::default() }
     }

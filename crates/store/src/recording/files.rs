@@ -9,24 +9,19 @@ use bytes::Bytes;
 
 use super::disk;
 use super::index::ReadAt;
-use super::packed::{self, Members};
+use super::packed::{self, PackedMembers};
 
-/// The files of a recording.
 #[derive(Debug)]
 pub(super) enum RecordingFiles {
-    /// They lie in a directory.
     Directory(PathBuf),
     /// They lie in one file.
     Packed {
-        /// The file.
         file: File,
-        /// What is in it.
-        members: Members,
+        members: PackedMembers,
     },
 }
 
 impl RecordingFiles {
-    /// Those at a path.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         if !packed::is_packed(path) {
             return Ok(Self::Directory(path.to_owned()));
@@ -36,7 +31,6 @@ impl RecordingFiles {
         Ok(Self::Packed { file, members })
     }
 
-    /// Their names.
     pub(super) fn names(&self) -> io::Result<BTreeSet<String>> {
         match self {
             Self::Directory(path) => disk::names(path),
@@ -60,7 +54,6 @@ impl RecordingFiles {
         }
     }
 
-    /// Opens one for reading.
     pub(super) fn open(&self, name: &str) -> io::Result<FilePart> {
         match self {
             Self::Directory(path) => FilePart::of(disk::open(&path.join(name))?),
@@ -146,7 +139,6 @@ impl FilePart {
     }
 }
 
-/// Reads a part of a file.
 struct PartReader<'p> {
     part: &'p FilePart,
     at: u64,

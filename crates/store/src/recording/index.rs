@@ -12,7 +12,6 @@ const PAGE_BYTES: usize = 4096;
 /// What a page holds apart from its checksum.
 const IN_PAGE: usize = PAGE_BYTES - 4;
 
-/// A block of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     /// Where its first chunk begins.
@@ -26,7 +25,6 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Whether a recorder can have written it.
     fn is_possible(&self) -> bool {
         (0..=self.upto).contains(&self.after) && self.upto < i64::MAX / 2 && self.start.checked_add(self.length).is_some()
     }
@@ -54,12 +52,10 @@ impl IndexBuilder {
         }
     }
 
-    /// How many keys there are.
     pub(super) fn key_count(&self) -> usize {
         self.keys.len()
     }
 
-    /// The index as it is written.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut content = Vec::new();
         let pairs: usize = self.keys.values().map(Vec::len).sum();
@@ -147,7 +143,6 @@ impl<'a> Index<'a> {
         Some(content.get(skipped..skipped + length)?.to_vec())
     }
 
-    /// The blocks of the file.
     pub(super) fn blocks(&self) -> Option<Vec<Block>> {
         let bytes = self.content(COUNTS_BYTES, self.blocks * BLOCK_BYTES)?;
         let number = |bytes: &[u8], at: usize| u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32;

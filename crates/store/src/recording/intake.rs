@@ -15,14 +15,12 @@ const MAX_BATCH_BYTES: usize = 1 << 20;
 /// or the longest that a change waits.
 const MAX_BATCH_WAIT: Duration = Duration::from_secs(1);
 
-/// What was taken.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     /// The changes that no chunk has, ascending.
     taken: Vec<Event>,
     /// How many of them, the first, belong to complete revisions.
     whole: usize,
-    /// About how many bytes the changes have.
     bytes: usize,
     /// All revisions up to this one are written, or known to be missing; `None` before anything is.
     upto: Option<i64>,
@@ -93,7 +91,6 @@ impl Intake {
         self.arrived = self.arrived.iter().filter_map(|arrival| arrival.within(first, Revision(i64::MAX))).collect();
     }
 
-    /// Takes a change.
     pub(super) fn change(&mut self, event: &Event, now: Duration) -> Result<(), Disorder> {
         self.begin(event.revision.0, now)?;
         let last = self.taken.last().filter(|last| last.revision == event.revision);

@@ -14,7 +14,6 @@ use crate::{Error, Result};
 /// How many files, the oldest, are opened with a recording.
 const MAX_OPEN_FILES: usize = 64;
 
-/// A file of a recording.
 pub(super) struct RecordedFile {
     pub facts: FileFacts,
     /// A file that was being written when the recording was opened, as it was then.
@@ -23,7 +22,6 @@ pub(super) struct RecordedFile {
     pub held: Option<FilePart>,
 }
 
-/// What a look at the directory finds.
 pub(super) struct DirectoryListing {
     /// What the recording is of.
     pub scope: RecordingScope,

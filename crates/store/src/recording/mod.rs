@@ -15,6 +15,8 @@
 
 mod block;
 mod bundle;
+#[cfg(test)]
+mod bundle_model;
 mod change;
 mod chunk;
 mod continuity;

@@ -54,12 +54,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Revisions of this many changes each.
-fn widths() -> impl Strategy<Value = Vec<usize>> {
+pub(super) fn widths() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(prop_oneof![12 => Just(1_usize), 4 => 2..6_usize, 1 => 90..120_usize, 1 => 900..1100_usize], 40..160)
 }
 
 /// The changes of revisions from 2 on. Each changes keys of its own, ascending.
-fn history(widths: &[usize]) -> Vec<Event> {
+pub(super) fn history(widths: &[usize]) -> Vec<Event> {
     let mut alive: BTreeMap<usize, (i64, i64)> = BTreeMap::new();
     let mut events = Vec::new();
     for (number, &width) in widths.iter().enumerate() {

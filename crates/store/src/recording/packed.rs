@@ -17,20 +17,18 @@ const BLOCK_BYTES: u64 = 512;
 const CHECKSUM_RANGE: std::ops::Range<usize> = 148..156;
 /// The most members that are read: as many files as a recording of a petabyte has.
 const MAX_MEMBERS: usize = 1 << 20;
-/// What a manifest begins with.
 const MANIFEST_BEGINNING: &[u8] = br#"{"recording":{"#;
 
 /// A file in the archive: where its content begins, and how many bytes of it are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct PackedMember {
     pub start: u64,
     pub length: u64,
 }
 
-/// What is in an archive.
 #[derive(Debug, Default)]
-pub(super) struct Members {
-    pub by_name: BTreeMap<String, Member>,
+pub(super) struct PackedMembers {
+    pub by_name: BTreeMap<String, PackedMember>,
     /// What is wrong with it, one message per item.
     pub problems: Vec<String>,
 }
@@ -50,9 +48,9 @@ pub(crate) fn is_packed(path: &Path) -> bool {
 }
 
 /// Finds the files in an archive. It may be cut off: what is there of the last file counts.
-pub(super) fn members(file: &mut File) -> io::Result<Members> {
+pub(super) fn members(file: &mut File) -> io::Result<PackedMembers> {
     let length = file.metadata()?.len();
-    let (mut found, mut at, mut has_ended) = (Members::default(), 0, false);
+    let (mut found, mut at, mut has_ended) = (PackedMembers::default(), 0, false);
     while !has_ended && at + BLOCK_BYTES <= length && found.by_name.len() < MAX_MEMBERS {
         let mut header = [0; BLOCK_BYTES as usize];
         file.seek(SeekFrom::Start(at))?;
@@ -63,7 +61,7 @@ pub(super) fn members(file: &mut File) -> io::Result<Members> {
                 let there = said.min(length - start);
                 at = start.saturating_add(said.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES));
                 // The first of a name counts; the manifest is the first of all.
-                found.by_name.entry(name).or_insert(Member { start, length: there });
+                found.by_name.entry(name).or_insert(PackedMember { start, length: there });
             }
             None if header.iter().all(|&byte| byte == 0) => has_ended = true,
             None => {
@@ -153,8 +151,8 @@ mod tests {
         assert!(is_packed(&path) && !is_packed(directory.path()) && !is_packed(&directory.path().join(MANIFEST_NAME)));
         let found = members(&mut File::open(&path).unwrap()).unwrap();
         assert_eq!(found.problems, [""; 0]);
-        assert_eq!(found.by_name[MANIFEST_NAME], Member { start: 512, length: 16 });
-        assert_eq!(found.by_name["0000000001.state"], Member { start: 1536, length: 512 });
+        assert_eq!(found.by_name[MANIFEST_NAME], PackedMember { start: 512, length: 16 });
+        assert_eq!(found.by_name["0000000001.state"], PackedMember { start: 1536, length: 512 });
         let mut archive = tar::Archive::new(File::open(&path).unwrap());
         let names: Vec<String> = archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
         assert_eq!(names, [MANIFEST_NAME, "0000000001.state"]);

@@ -140,7 +140,6 @@ impl SegmentWriter {
         self.upto
     }
 
-    /// How many different keys it has.
     pub(super) fn key_count(&self) -> usize {
         self.index.key_count()
     }

@@ -21,7 +21,6 @@ use crate::{
 /// The first revision that can hold a change: an empty store is at 1.
 const FIRST_CHANGE: i64 = 2;
 
-/// A recording.
 pub(crate) struct RecordingSource {
     reader: FileReader,
     name: String,
@@ -95,7 +94,6 @@ impl RecordingSource {
         self.cluster_id.as_deref()
     }
 
-    /// The revisions that can be read.
     pub(crate) fn whole_span(&self) -> RevisionSpan {
         let oldest = self.oldest();
         let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
@@ -114,7 +112,6 @@ impl RecordingSource {
         self.states.iter().filter_map(|state| state.facts.upto()).min().unwrap_or(self.newest)
     }
 
-    /// What is alive at a revision.
     fn alive(&self, keys: &KeyRange, at: i64, want: Want) -> Result<Vec<KeyValue>> {
         if at > self.newest {
             return Err(Error::Future { asked: Revision(at), newest: Revision(self.newest) });
@@ -152,7 +149,6 @@ impl RecordingSource {
         Ok(alive.into_values().collect())
     }
 
-    /// The files that have changes of some revisions.
     fn changes_between(&self, from: i64, to: i64) -> impl Iterator<Item = &RecordedFile> {
         self.changes.iter().filter(move |file| file.facts.covered.iter().any(|run| run.0 < to && from <= run.1))
     }
@@ -191,7 +187,6 @@ impl RecordingSource {
         items
     }
 
-    /// An item with what it was read from.
     fn read(&self, item: WatchItem) -> WatchItem {
         match item {
             WatchItem::Event(event) => WatchItem::Event(Event { origin: self.origin, ..event }),

@@ -4,7 +4,9 @@
 //! reduced to what it reads, so that [`explain`](crate::explain) gives the same verdicts. [`Bundle::write`] hands on each version, as it is stored,
 //! masked or redacted; nothing is held but the keys. [`leaks`] searches what was written for what was to go.
 
-mod kept;
+mod batch;
+mod few;
+mod kept_keys;
 mod needs;
 mod parts;
 mod plan;

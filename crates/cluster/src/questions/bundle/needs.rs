@@ -1,11 +1,10 @@
 //! What the story of one object needs, read from one version of it.
 
-use std::collections::BTreeSet;
-
 use ketcd_restore::ObjectId;
 use ketcd_restore::references::{Related, references};
 use serde_json::{Map, Value};
 
+use super::few::Few;
 use super::selector::PodSelector;
 
 /// The namespace of the Leases that kubelets renew.
@@ -15,15 +14,15 @@ const NODE_LEASES_NAMESPACE: &str = "kube-node-lease";
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Its uids; several where it was made anew.
-    pub uids: BTreeSet<String>,
+    pub uids: Few<String>,
     /// The uids of its owners.
-    pub owners: BTreeSet<String>,
+    pub owners: Few<String>,
     /// What it needs: owners, and what it refers to.
-    pub refers: BTreeSet<ObjectId>,
+    pub refers: Few<ObjectId>,
     /// What it tells something about: an Event, a HorizontalPodAutoscaler, the slices of a Service.
-    pub about: BTreeSet<ObjectId>,
+    pub about: Few<ObjectId>,
     /// The nodes that a pod is on.
-    pub nodes: BTreeSet<String>,
+    pub nodes: Few<String>,
     /// The labels of a pod, in each form that they had.
     pub labels: Vec<Map<String, Value>>,
     /// Which pods it selects.
@@ -80,7 +79,7 @@ impl Needs {
                 let service = metadata["labels"]["kubernetes.io/service-name"].as_str();
                 self.about.extend(service.map(|service| ObjectId::new("", "Service", namespace, service)));
             }
-            "Endpoints" => drop(self.about.insert(ObjectId::new("", "Service", namespace, name))),
+            "Endpoints" => self.about.insert(ObjectId::new("", "Service", namespace, name)),
             "ResourceQuota" | "LimitRange" => self.about.extend(namespace.map(|namespace| ObjectId::new("", "Namespace", None, namespace))),
             "VolumeAttachment" => {
                 let volume = spec["source"]["persistentVolumeName"].as_str();
@@ -136,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn names(ids: &BTreeSet<ObjectId>) -> Vec<String> {
+    fn names(ids: &Few<ObjectId>) -> Vec<String> {
         ids.iter().map(ObjectId::to_string).collect()
     }
 
@@ -170,7 +169,7 @@ mod tests {
                 "storageclass.storage.k8s.io/fast",
             ]
         );
-        assert_eq!((needs.owners.len(), needs.labels.len(), needs.was_unbound), (1, 1, false));
+        assert_eq!((needs.owners.iter().count(), needs.labels.len(), needs.was_unbound), (1, 1, false));
     }
 
     #[test]
@@ -192,7 +191,7 @@ mod tests {
             |node: Value| Needs::of(&json!({"kind": "Pod", "metadata": {"uid": "u", "labels": {"a": "b"}}, "spec": {"nodeName": node}}));
         let mut needs = pod(Value::Null);
         needs.add(pod("n1".into()));
-        assert!(needs.was_unbound && needs.nodes.contains("n1"));
-        assert_eq!((needs.labels.len(), needs.uids.len()), (1, 1));
+        assert!(needs.was_unbound && needs.nodes.iter().any(|node| node == "n1"));
+        assert_eq!((needs.labels.len(), needs.uids.iter().count()), (1, 1));
     }
 }

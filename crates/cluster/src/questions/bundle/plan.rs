@@ -11,20 +11,13 @@ use ketcd_restore::ObjectId;
 use ketcd_scheduler::cluster::WatchedKind;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Until, Want};
 
-use super::kept::Kept;
+use super::batch::Batch;
+use super::kept_keys::KeptKeys;
 use super::needs::Needs;
 use crate::cluster::{CRD_PATH, Cluster};
-use crate::cores::in_order;
 use crate::error::{Error, Nothing, Result};
 use crate::not_found::{Looked, NotFound};
 use crate::read::{Keys, Read, events_from};
-
-/// How many versions are decoded at once,
-const MAX_VERSIONS_AT_ONCE: usize = 512;
-/// and how many bytes of them.
-const MAX_BYTES_AT_ONCE: usize = 4 << 20;
-/// Fewer versions are not worth a thread.
-const MIN_VERSIONS_PER_THREAD: usize = 16;
 
 /// Where leaders and API servers renew their Leases, which say who was at work, and a scheduler announces itself.
 const LEADER_PATHS: [&str; 2] = ["leases/kube-system/", "events/kube-system/kube-scheduler."];
@@ -42,7 +35,7 @@ const RELEASE_PATH: &str = "apiregistration.k8s.io/apiservices/";
 pub struct Bundle<'c> {
     pub(super) cluster: &'c Cluster,
     pub(super) prefix: String,
-    pub(super) kept: Kept,
+    pub(super) kept: KeptKeys,
     /// The revision whose state it begins with.
     pub from: Revision,
     /// The revision that it ends with.
@@ -70,7 +63,7 @@ impl Cluster {
         let mut bundle = Bundle {
             cluster: self,
             prefix: self.prefix().await?.to_owned(),
-            kept: Kept::default(),
+            kept: KeptKeys::default(),
             from,
             to,
             is_one_moment,
@@ -226,7 +219,7 @@ impl Bundle<'_> {
     /// Reads every version in these ranges for what the object needs.
     async fn scan(&mut self, ranges: Vec<KeyRange>) -> Result<BTreeMap<Bytes, Needs>> {
         let keys = Keys::many(ranges);
-        let mut scan = Scan { cluster: self.cluster, found: BTreeMap::new(), pending: Vec::new(), bytes: 0 };
+        let mut scan = Scan { cluster: self.cluster, found: BTreeMap::new(), pending: Batch::default() };
         for range in keys.apart() {
             let mut entries = self.cluster.source.range(range, self.beginning(), Want::Values).await?.entries;
             while let Some(entry) = entries.try_next().await? {
@@ -259,25 +252,19 @@ fn namespace_of(address: &Address) -> Option<&str> {
 struct Scan<'c> {
     cluster: &'c Cluster,
     found: BTreeMap<Bytes, Needs>,
-    pending: Vec<KeyValue>,
-    bytes: usize,
+    pending: Batch,
 }
 
 impl Scan<'_> {
     fn take(&mut self, entry: KeyValue) {
-        self.bytes += entry.value.len();
-        self.pending.push(entry);
-        if self.bytes >= MAX_BYTES_AT_ONCE || self.pending.len() >= MAX_VERSIONS_AT_ONCE {
+        if self.pending.add(entry) {
             self.decode();
         }
     }
 
     fn decode(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
-        self.bytes = 0;
         let cluster = self.cluster;
-        let needs = in_order(&pending, MIN_VERSIONS_PER_THREAD, |entry| needs_of(cluster, entry));
-        for (entry, needs) in pending.into_iter().zip(needs) {
+        for (entry, needs) in self.pending.look(|entry| needs_of(cluster, entry)) {
             self.found.entry(entry.key).or_default().add(needs);
         }
     }
@@ -301,9 +288,7 @@ struct Closure<'c> {
     scanned: BTreeMap<Bytes, Needs>,
     /// Objects by the uids of their owners.
     owned: HashMap<String, Vec<Bytes>>,
-    /// Objects by what they are about.
     about: HashMap<Bytes, Vec<Bytes>>,
-    /// Pods by their nodes.
     on_node: HashMap<String, Vec<Bytes>>,
     /// What selects pods, by namespace.
     selecting: HashMap<String, Vec<Bytes>>,
@@ -355,7 +340,6 @@ impl<'c> Closure<'c> {
         RegistryKey::parse(self.prefix, key, self.kinds).object()
     }
 
-    /// The key of an object.
     fn key_of(&self, id: &ObjectId) -> Option<Bytes> {
         let version = if id.group.is_empty() { "v1".to_owned() } else { format!("{}/", id.group) };
         // A reference need not name the group.
@@ -424,7 +408,6 @@ impl<'c> Closure<'c> {
         others.into_iter().for_each(|key| self.include(key, false));
     }
 
-    /// What selects a pod.
     fn selecting(&self, namespace: Option<&str>, pod: &Needs) -> Vec<Bytes> {
         let candidates = namespace.and_then(|namespace| self.selecting.get(namespace)).into_iter().flatten();
         let selects = |key: &&Bytes| {

@@ -6,9 +6,9 @@ use serde_json::Value;
 use ketcd_redact::{Class, Encoding, Leak, Redactor};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem};
 
+use super::batch::Batch;
 use crate::error::Result;
 
-/// How many are reported.
 const MAX_LEAKS: usize = 20;
 
 /// Where a bundle holds what was to go. It does not say what.
@@ -27,29 +27,46 @@ pub struct LeakPlace {
 /// # Errors
 /// The bundle cannot be read.
 pub async fn leaks(bundle: &dyn Source, redactor: &Redactor) -> Result<Vec<LeakPlace>> {
-    let mut search = Search { redactor, found: Vec::new() };
+    let mut search = LeakSearch { redactor, found: Vec::new(), pending: Batch::default() };
     let span = bundle.span().await?;
     let mut entries = bundle.range(KeyRange::all(), At::Revision(span.oldest), Want::Values).await?.entries;
     while let Some(entry) = entries.try_next().await?.filter(|_| !search.is_full()) {
-        search.entry(&entry);
+        search.take(entry);
     }
     let mut items = bundle.watch(KeyRange::all(), Revision(1), Until::Revision(span.newest));
     while let Some(item) = items.try_next().await?.filter(|_| !search.is_full()) {
         if let WatchItem::Event(event) = item {
-            search.entry(&event.key_value);
+            search.take(event.key_value);
         }
     }
+    search.look();
     Ok(search.found)
 }
 
-struct Search<'r> {
+struct LeakSearch<'r> {
     redactor: &'r Redactor,
     found: Vec<LeakPlace>,
+    pending: Batch,
 }
 
-impl Search<'_> {
+impl LeakSearch<'_> {
     fn is_full(&self) -> bool {
         self.found.len() >= MAX_LEAKS
+    }
+
+    fn take(&mut self, entry: KeyValue) {
+        if self.pending.add(entry) {
+            self.look();
+        }
+    }
+
+    /// Searches what was taken; where something is found, for the places.
+    fn look(&mut self) {
+        let redactor = self.redactor;
+        let looked = self.pending.look(|entry| redactor.leaks(&entry.key).is_empty() && redactor.leaks(&entry.value).is_empty());
+        for (entry, _) in looked.into_iter().filter(|(_, is_clean)| !is_clean) {
+            self.entry(&entry);
+        }
     }
 
     fn entry(&mut self, entry: &KeyValue) {

@@ -13,7 +13,7 @@ use ketcd_redact::Redactor;
 use ketcd_store::recording::WrittenBetween;
 use ketcd_store::{At, Event, EventKind, KeyValue, Revision, Until, Want};
 
-use super::kept::Depth;
+use super::kept_keys::KeptDepth;
 use super::parts::{BundlePart, BundleSummary, MissingPart};
 use super::plan::Bundle;
 use super::value::Values;
@@ -21,11 +21,11 @@ use crate::error::{Error, Result};
 use crate::read::{Keys, Read, events_from};
 
 /// What a walk over the slice meets.
-enum Step {
+enum StreamStep {
     State(Revision),
-    Entry(KeyValue, Depth),
+    Entry(KeyValue, KeptDepth),
     StateEnd,
-    Change(Event, Depth),
+    Change(Event, KeptDepth),
     Missing(MissingPart),
 }
 
@@ -43,8 +43,8 @@ impl Bundle<'_> {
         };
         self.walk(&mut |step| {
             match step {
-                Step::Entry(entry, depth) => learn(&entry, depth),
-                Step::Change(event, depth) if event.kind == EventKind::Put => learn(&event.key_value, depth),
+                StreamStep::Entry(entry, depth) => learn(&entry, depth),
+                StreamStep::Change(event, depth) if event.kind == EventKind::Put => learn(&event.key_value, depth),
                 _ => {}
             }
             Ok::<(), Error>(())
@@ -77,7 +77,7 @@ impl Bundle<'_> {
     }
 
     /// Reads the state at the beginning and the changes after it, of the keys that are kept.
-    async fn walk<E: From<Error>>(&self, each: &mut dyn FnMut(Step) -> Result<(), E>) -> Result<(), E> {
+    async fn walk<E: From<Error>>(&self, each: &mut dyn FnMut(StreamStep) -> Result<(), E>) -> Result<(), E> {
         let keys = Keys::many(self.kept.ranges(&self.prefix));
         self.state(&keys, (self.from, self.beginning()), each).await?;
         if !self.has_changes() {
@@ -88,11 +88,11 @@ impl Bundle<'_> {
             match read {
                 Read::Item(event) => {
                     if let Some(depth) = self.kept.depth(&event.key_value.key) {
-                        each(Step::Change(event, depth))?;
+                        each(StreamStep::Change(event, depth))?;
                     }
                 }
                 Read::Gap { from, to } => {
-                    each(Step::Missing(MissingPart { from, to }))?;
+                    each(StreamStep::Missing(MissingPart { from, to }))?;
                     self.state(&keys, (to, At::Revision(to)), each).await?;
                 }
             }
@@ -105,31 +105,28 @@ impl Bundle<'_> {
         &self,
         keys: &Keys,
         (revision, at): (Revision, At),
-        each: &mut dyn FnMut(Step) -> Result<(), E>,
+        each: &mut dyn FnMut(StreamStep) -> Result<(), E>,
     ) -> Result<(), E> {
-        each(Step::State(revision))?;
+        each(StreamStep::State(revision))?;
         for range in keys.apart() {
             let mut entries = self.cluster.source.range(range, at, Want::Values).await.map_err(Error::from)?.entries;
             while let Some(entry) = entries.try_next().await.map_err(Error::from)? {
                 if let Some(depth) = self.kept.depth(&entry.key) {
-                    each(Step::Entry(entry, depth))?;
+                    each(StreamStep::Entry(entry, depth))?;
                 }
             }
         }
-        each(Step::StateEnd)
+        each(StreamStep::StateEnd)
     }
 }
 
-/// A writing on its way.
 struct Writing<'w> {
     values: Values,
     clock: Option<Arc<Clock>>,
     redactor: Option<&'w mut Redactor>,
     show_secrets: bool,
     summary: BundleSummary,
-    /// The revision of the last change.
     last: Revision,
-    /// The keys that were counted.
     counted: HashSet<Bytes>,
 }
 
@@ -148,17 +145,17 @@ impl<'w> Writing<'w> {
     }
 
     /// What is written of a step; `None` where nothing is.
-    fn part(&mut self, step: Step) -> Option<BundlePart> {
+    fn part(&mut self, step: StreamStep) -> Option<BundlePart> {
         match step {
-            Step::State(at) => Some(BundlePart::State(at)),
-            Step::StateEnd => Some(BundlePart::StateEnd),
-            Step::Missing(missing) => Some(BundlePart::Missing(missing)),
-            Step::Entry(entry, depth) => self.version(entry, depth).map(BundlePart::Entry),
-            Step::Change(event, depth) => self.change(event, depth),
+            StreamStep::State(at) => Some(BundlePart::State(at)),
+            StreamStep::StateEnd => Some(BundlePart::StateEnd),
+            StreamStep::Missing(missing) => Some(BundlePart::Missing(missing)),
+            StreamStep::Entry(entry, depth) => self.version(entry, depth).map(BundlePart::Entry),
+            StreamStep::Change(event, depth) => self.change(event, depth),
         }
     }
 
-    fn change(&mut self, event: Event, depth: Depth) -> Option<BundlePart> {
+    fn change(&mut self, event: Event, depth: KeptDepth) -> Option<BundlePart> {
         let key_value = match event.kind {
             EventKind::Put => self.version(event.key_value, depth)?,
             EventKind::Delete => {
@@ -188,7 +185,7 @@ impl<'w> Writing<'w> {
     }
 
     /// A version as it is written; also one that changed nothing of what is kept, as its revision bounds what an attempt can have seen.
-    fn version(&mut self, entry: KeyValue, depth: Depth) -> Option<KeyValue> {
+    fn version(&mut self, entry: KeyValue, depth: KeptDepth) -> Option<KeyValue> {
         let Some(value) = self.values.written(&entry, depth, self.redactor.as_deref_mut()) else {
             self.summary.left_out += 1;
             return None;
@@ -199,16 +196,16 @@ impl<'w> Writing<'w> {
         Some(KeyValue { key: self.key(&entry.key), value, mod_revision, ..entry })
     }
 
-    fn count(&mut self, key: &Bytes, depth: Depth) {
+    fn count(&mut self, key: &Bytes, depth: KeptDepth) {
         if !self.counted.insert(key.clone()) {
             return;
         }
         match depth {
-            Depth::Whole => self.summary.objects += 1,
-            Depth::Scheduling(_) => self.summary.reduced += 1,
-            Depth::Presence => {}
+            KeptDepth::Whole => self.summary.objects += 1,
+            KeptDepth::Scheduling(_) => self.summary.reduced += 1,
+            KeptDepth::Presence => {}
         }
-        self.summary.masked += u64::from(depth == Depth::Whole && !self.show_secrets && is_secret_key(key));
+        self.summary.masked += u64::from(depth == KeptDepth::Whole && !self.show_secrets && is_secret_key(key));
     }
 
     fn key(&mut self, key: &Bytes) -> Bytes {

@@ -7,10 +7,10 @@ use ketcd_kube::{Body, Decoder, is_secret_key};
 use ketcd_redact::Redactor;
 use ketcd_store::KeyValue;
 
-use super::kept::Depth;
+use super::kept_keys::KeptDepth;
 use crate::cluster::Cluster;
+use crate::questions::reduced::{mark, take_mark};
 
-/// Makes the values of a bundle.
 pub(super) struct Values {
     /// Shows what is stored, Secrets too.
     open: Decoder,
@@ -26,28 +26,37 @@ impl Values {
     }
 
     /// Returns the object in a value as far as it is kept, before it is redacted; `None` where it cannot be decoded.
-    pub(super) fn object(&self, entry: &KeyValue, depth: Depth) -> Option<Value> {
+    pub(super) fn object(&self, entry: &KeyValue, depth: KeptDepth) -> Option<Value> {
+        self.kept(entry, depth).map(|(object, _)| object)
+    }
+
+    /// The same, and whether it is reduced, now or in the bundle that it is from.
+    fn kept(&self, entry: &KeyValue, depth: KeptDepth) -> Option<(Value, bool)> {
         let Body::Object(object) = self.open.decode(&entry.key, &entry.value, 0).body else { return None };
         let mut object = object.into_value();
+        let was_reduced = take_mark(&mut object);
         match depth {
-            Depth::Whole => {}
-            Depth::Scheduling(kind) => kind.reduce(&mut object),
-            Depth::Presence => object = presence(&object),
+            KeptDepth::Whole => {}
+            KeptDepth::Scheduling(kind) => kind.reduce(&mut object),
+            KeptDepth::Presence => object = presence(&object),
         }
-        Some(object)
+        Some((object, was_reduced || matches!(depth, KeptDepth::Scheduling(_))))
     }
 
     /// Returns what is written; `None` where that might hold what was to go, as the value cannot be decoded.
-    pub(super) fn written(&self, entry: &KeyValue, depth: Depth, redactor: Option<&mut Redactor>) -> Option<Bytes> {
-        if depth == Depth::Whole && redactor.is_none() {
+    pub(super) fn written(&self, entry: &KeyValue, depth: KeptDepth, redactor: Option<&mut Redactor>) -> Option<Bytes> {
+        if depth == KeptDepth::Whole && redactor.is_none() {
             return match is_secret_key(&entry.key) && !self.show_secrets {
                 true => self.masked(entry),
                 false => Some(entry.value.clone()),
             };
         }
-        let mut object = self.object(entry, depth)?;
+        let (mut object, is_reduced) = self.kept(entry, depth)?;
         if let Some(redactor) = redactor {
             redactor.object(&String::from_utf8_lossy(&entry.key), &mut object);
+        }
+        if is_reduced {
+            mark(&mut object);
         }
         json_of(&object)
     }
@@ -68,7 +77,6 @@ fn json_of(object: &Value) -> Option<Bytes> {
     })
 }
 
-/// What says that an object is there.
 fn presence(object: &Value) -> Value {
     let metadata = &object["metadata"];
     json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": {"name": metadata["name"], "uid": metadata["uid"]}})

@@ -16,13 +16,13 @@ use crate::kinds::KeySubject;
 
 /// The members of a cluster that could be read, with what was found out meanwhile.
 pub struct Members {
-    members: Vec<Member>,
+    members: Vec<ComparedMember>,
     /// What was found out, in the order of the members.
     pub problems: Vec<MemberProblem>,
 }
 
 /// A member, or a file of one.
-struct Member {
+struct ComparedMember {
     name: String,
     source: Box<dyn Source>,
     span: RevisionSpan,
@@ -132,7 +132,7 @@ impl Members {
             problems.extend(source.damage().iter().cloned().map(MemberProblem::Damaged));
             problems.extend(source.left_out().iter().cloned().map(MemberProblem::LeftOut));
             match source.span().await {
-                Ok(span) => members.push(Member { name, source, span }),
+                Ok(span) => members.push(ComparedMember { name, source, span }),
                 Err(error) => problems.push(MemberProblem::Unread { name, error }),
             }
         }

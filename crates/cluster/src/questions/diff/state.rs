@@ -84,7 +84,6 @@ impl<'c> ComparedState<'c> {
         Ok(found)
     }
 
-    /// Returns the keys of a namespace.
     pub(super) async fn namespace(&self, namespace: &str) -> Result<Vec<KeyRange>> {
         Ok(self.cluster.keys_of_namespace(namespace, self.at).await?.ranges)
     }

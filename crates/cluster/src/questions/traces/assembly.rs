@@ -14,8 +14,8 @@ use super::model::{LeftOut, Link, LinkReason, MAX_TRACE_STARTS, Span, SpanFacts,
 use super::node::{self, NodeLoss};
 use super::parents::{self, Parents, traced};
 use super::pod_later;
-use super::pod_start::{self, Awaited, PodLife};
-use super::spans::Spans;
+use super::pod_start::{self, AwaitedPhase, PodLife};
+use super::spans::SpanList;
 use super::trace_parent::trace_parent;
 
 /// A trace that is put together.
@@ -28,20 +28,17 @@ pub(super) struct Draft {
     pub left_out: LeftOut,
     /// The keys of the objects that it is about, and of their owners.
     pub keys: BTreeSet<Bytes>,
-    /// The starts of pods in it.
     starts: usize,
 }
 
 /// The traces that are put together.
 pub(super) type Drafts = BTreeMap<TraceId, Draft>;
 
-/// Puts the traces of a story together. `annotation`: the one whose value is a trace parent.
-/// `has_all_pods`: the story holds those of all namespaces.
-pub(super) fn assemble(story: &Story, lives: &Lives, annotation: Option<&str>, has_all_pods: bool) -> Drafts {
+/// Puts the traces of a story together. `has_all_pods`: the story holds those of all namespaces.
+pub(super) fn assemble(story: &Story, lives: &Lives, has_all_pods: bool) -> Drafts {
     let by_uid = lives.by_uid();
     let mut assembly = Assembly {
         story,
-        annotation,
         has_all_pods,
         parents: parents::find(story, lives, &by_uid),
         attachments: attachments(story),
@@ -75,7 +72,6 @@ fn attachments(story: &Story) -> HashMap<&str, Vec<(&Bytes, &Timeline)>> {
     attachments
 }
 
-/// A pod on its way into traces.
 struct Pod<'s> {
     pod: PodLife<'s>,
     about: Arc<Traced>,
@@ -86,7 +82,6 @@ struct Pod<'s> {
 
 struct Assembly<'s> {
     story: &'s Story,
-    annotation: Option<&'s str>,
     has_all_pods: bool,
     parents: Parents,
     attachments: HashMap<&'s str, Vec<(&'s Bytes, &'s Timeline)>>,
@@ -100,7 +95,7 @@ struct Assembly<'s> {
 
 impl<'s> Assembly<'s> {
     /// Adds spans to a trace, which is about this object if it is new.
-    fn add(&mut self, trace: TraceId, about: &Arc<Traced>, spans: Spans) -> &mut Draft {
+    fn add(&mut self, trace: TraceId, about: &Arc<Traced>, spans: SpanList) -> &mut Draft {
         let mut keys = BTreeSet::new();
         for about in std::iter::once(about).chain(spans.made.iter().map(|span| &span.about)) {
             keys.insert(about.key.clone());
@@ -136,7 +131,7 @@ impl<'s> Assembly<'s> {
     fn add_parents(&mut self) {
         let mut parents = std::mem::take(&mut self.parents);
         for parent in parents.values_mut().flatten() {
-            let empty = Spans::new(&parent.about);
+            let empty = SpanList::new(&parent.about);
             let mut spans = std::mem::replace(&mut parent.spans, empty);
             self.link_annotation(&parent.about, &mut spans);
             self.add(parent.trace, &parent.about, spans);
@@ -145,10 +140,9 @@ impl<'s> Assembly<'s> {
     }
 
     /// Links the first span to the one that the object's annotation names.
-    fn link_annotation(&self, about: &Traced, spans: &mut Spans) {
-        let Some(annotation) = self.annotation else { return };
+    fn link_annotation(&self, about: &Traced, spans: &mut SpanList) {
         let life = self.by_uid.get(about.subject.uid.as_str()).map(|(_, life)| life);
-        let Some(value) = life.and_then(|life| life.last["metadata"]["annotations"][annotation].as_str()) else { return };
+        let Some(value) = life.and_then(|life| life.annotation.as_deref()) else { return };
         match trace_parent(value) {
             None => spans.left_out.unreadable_parents += 1,
             Some(link) => spans.made.iter_mut().filter(|span| is_whole(span.kind)).for_each(|span| span.links.push(link)),
@@ -180,7 +174,7 @@ impl<'s> Assembly<'s> {
         let parent = pod.parent.as_ref().map(|(uid, place)| &self.parents[uid][*place]);
         let is_part = |parent: &&parents::Parent| self.drafts.get(&parent.trace).is_none_or(|draft| draft.starts < MAX_TRACE_STARTS);
         let within = parent.filter(is_part);
-        let mut spans = Spans::new(&pod.about);
+        let mut spans = SpanList::new(&pod.about);
         pod_start::add(&pod.pod, &self.awaited(&pod.pod), within.map(|parent| parent.span), &mut spans);
         if let Some(job) = within.filter(|parent| parent.is_job) {
             pod_later::add_run(&pod.pod, Some(job.span), &mut spans);
@@ -206,31 +200,25 @@ impl<'s> Assembly<'s> {
     }
 
     /// The claims that were bound and the volumes that were attached for a pod.
-    fn awaited(&self, pod: &PodLife<'s>) -> Vec<Awaited<'s>> {
+    fn awaited(&self, pod: &PodLife<'s>) -> Vec<AwaitedPhase<'s>> {
         let Some(created) = pod.created() else { return Vec::new() };
         let end = pod.started().map(|end| end.revision);
         let is_within = |phase: &Phase| phase.revision > created.revision && end.is_none_or(|end| phase.revision <= end);
         let mut awaited = Vec::new();
-        let (namespace, name) = (&pod.timeline.subject.namespace, &pod.timeline.subject.name);
-        for volume in pod.life.last["spec"]["volumes"].as_array().into_iter().flatten() {
-            let claim = match (volume["persistentVolumeClaim"]["claimName"].as_str(), volume["ephemeral"].is_object()) {
-                (Some(claim), _) => claim.to_owned(),
-                (None, true) => format!("{name}-{}", volume["name"].as_str().unwrap_or_default()),
-                (None, false) => continue,
-            };
-            let Some(claim) = self.story.find("PersistentVolumeClaim", namespace, &claim) else { continue };
+        for claim in &pod.life.claims {
+            let Some(claim) = self.story.find("PersistentVolumeClaim", &pod.timeline.subject.namespace, claim) else { continue };
             let find = |kind: StepKind| claim.phases.iter().rfind(|phase| phase.phase == kind);
             let begun = find(StepKind::NodeSelected).or_else(|| find(StepKind::Created));
             if let (Some(from), Some(to)) = (begun, find(StepKind::Bound).filter(|bound| is_within(bound))) {
-                awaited.extend(self.about(claim).map(|about| Awaited { kind: SpanKind::VolumeBind, about, from, to }));
+                awaited.extend(self.about(claim).map(|about| AwaitedPhase { kind: SpanKind::VolumeBind, about, from, to }));
             }
             let volume = claim.last.as_ref().and_then(|last| last["spec"]["volumeName"].as_str()).unwrap_or_default();
             for (_, attachment) in self.attachments.get(volume).into_iter().flatten() {
                 let node = attachment.last.as_ref().and_then(|last| last["spec"]["nodeName"].as_str()).map(str::to_owned);
                 let find = |kind: StepKind| attachment.phases.iter().rfind(|phase| phase.phase == kind);
                 let ends = find(StepKind::Created).zip(find(StepKind::Attached));
-                if let Some((from, to)) = ends.filter(|(from, to)| node == pod.life.node() && is_within(from) && is_within(to)) {
-                    awaited.extend(self.about(attachment).map(|about| Awaited { kind: SpanKind::VolumeAttach, about, from, to }));
+                if let Some((from, to)) = ends.filter(|(from, to)| node == pod.life.node && is_within(from) && is_within(to)) {
+                    awaited.extend(self.about(attachment).map(|about| AwaitedPhase { kind: SpanKind::VolumeAttach, about, from, to }));
                 }
             }
         }
@@ -253,7 +241,7 @@ impl<'s> Assembly<'s> {
     fn add_later(&mut self, pod: &Pod<'s>, preemptors: &HashMap<String, (TraceId, SpanId)>) {
         let deletion = if pod.is_last_life { self.story.deletion(pod.pod.timeline) } else { None };
         let chain = deletion.filter(|deletion| deletion.asked >= pod.pod.life.since).map(|deletion| deletion.chain);
-        let mut spans = Spans::new(&pod.about);
+        let mut spans = SpanList::new(&pod.about);
         let is_in_job = pod.parent.as_ref().is_some_and(|(uid, place)| {
             let parent = &self.parents[uid][*place];
             parent.is_job && self.starts.get(pod.pod.life.uid.as_str()).is_none_or(|(trace, _)| *trace == parent.trace)

@@ -1,34 +1,50 @@
 //! The lives of objects: a name is given again after a deletion, and each of its lives has a uid of its own.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Phase, Subject, Timeline};
-use ketcd_kube::Object;
 use ketcd_store::Revision;
 
 /// The most owners that are followed from an object upwards.
 const MAX_OWNER_DEPTH: usize = 8;
 
-/// One life of an object.
+/// One life of an object, with what traces need of its last readable version: a large cluster has many, and whole ones take much memory.
 pub(super) struct Life {
     /// Its uid.
     pub uid: String,
     /// The first readable revision of it.
     pub since: Revision,
-    /// Its last readable version.
-    pub last: Arc<Object>,
+    /// The object, with the uid of this life.
+    pub subject: Subject,
+    /// The node of a pod.
+    pub node: Option<String>,
+    /// The names of a pod's claims.
+    pub claims: Vec<String>,
+    /// The names and images of a pod's containers, init containers first.
+    pub containers: Vec<(String, String)>,
+    /// The annotation that is asked for.
+    pub annotation: Option<String>,
+    /// The owner that controls it.
+    controller: Option<Subject>,
 }
 
 /// The lives of all objects, by their keys, oldest first.
 #[derive(Default)]
-pub(super) struct Lives(HashMap<Bytes, Vec<Life>>);
+pub(super) struct Lives {
+    by_key: HashMap<Bytes, Vec<Life>>,
+    annotation: Option<String>,
+}
 
 impl Lives {
+    /// Keeps the value of an annotation, too.
+    pub(super) fn with(annotation: Option<&str>) -> Self {
+        Self { annotation: annotation.map(str::to_owned), ..Self::default() }
+    }
+
     /// Takes a change into account.
     pub(super) fn observe(&mut self, attributed: &AttributedChange) {
         let change = &attributed.change;
@@ -37,46 +53,55 @@ impl Lives {
         if matches!(object["kind"].as_str(), Some("Event" | "Lease")) {
             return;
         }
-        let lives = self.0.entry(change.key.clone()).or_default();
-        match lives.last_mut().filter(|life| life.uid == uid) {
-            Some(life) => life.last = Arc::clone(object),
-            None => lives.push(Life { uid: uid.to_owned(), since: change.revision, last: Arc::clone(object) }),
+        let lives = self.by_key.entry(change.key.clone()).or_default();
+        let since = lives.last().filter(|life| life.uid == uid).map(|life| life.since);
+        let life = Life::of(object, since.unwrap_or(change.revision), self.annotation.as_deref());
+        match lives.last_mut().filter(|_| since.is_some()) {
+            Some(last) => *last = life,
+            None => lives.push(life),
         }
     }
 
     /// The lives of a key, oldest first.
     pub(super) fn of(&self, key: &[u8]) -> &[Life] {
-        self.0.get(key).map_or(&[], Vec::as_slice)
+        self.by_key.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// The life of each uid, with its key.
     pub(super) fn by_uid(&self) -> HashMap<&str, (&Bytes, &Life)> {
-        self.0.iter().flat_map(|(key, lives)| lives.iter().map(move |life| (life.uid.as_str(), (key, life)))).collect()
+        self.by_key.iter().flat_map(|(key, lives)| lives.iter().map(move |life| (life.uid.as_str(), (key, life)))).collect()
     }
 }
 
 impl Life {
-    /// The object, with the uid of this life.
-    pub(super) fn subject(&self) -> Subject {
-        Subject::of(&self.last)
-    }
-
-    /// The node of a pod.
-    pub(super) fn node(&self) -> Option<String> {
-        self.last["spec"]["nodeName"].as_str().map(str::to_owned)
-    }
-
-    /// The owner that controls it.
-    fn controller(&self) -> Option<Subject> {
-        controller(&self.last)
+    fn of(object: &Value, since: Revision, annotation: Option<&str>) -> Self {
+        let subject = Subject::of(object);
+        let spec = &object["spec"];
+        let items = |field: &str| spec[field].as_array().into_iter().flatten();
+        let container = |container: &Value| Some((container["name"].as_str()?.to_owned(), container["image"].as_str()?.to_owned()));
+        let claim = |volume: &Value| match (volume["persistentVolumeClaim"]["claimName"].as_str(), volume["ephemeral"].is_object()) {
+            (Some(claim), _) => Some(claim.to_owned()),
+            (None, true) => Some(format!("{}-{}", subject.name, volume["name"].as_str().unwrap_or_default())),
+            (None, false) => None,
+        };
+        Self {
+            uid: subject.uid.clone(),
+            since,
+            node: spec["nodeName"].as_str().map(str::to_owned),
+            claims: items("volumes").filter_map(claim).collect(),
+            containers: items("initContainers").chain(items("containers")).filter_map(container).collect(),
+            annotation: annotation.and_then(|key| object["metadata"]["annotations"][key].as_str()).map(str::to_owned),
+            controller: controller(object),
+            subject,
+        }
     }
 
     /// Its owners, the nearest first, as far as they are readable; of the last only its name may be.
     pub(super) fn owners(&self, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Subject> {
         let mut owners = Vec::new();
-        let mut next = self.controller();
+        let mut next = self.controller.clone();
         while let Some(owner) = next.filter(|_| owners.len() < MAX_OWNER_DEPTH) {
-            next = by_uid.get(owner.uid.as_str()).and_then(|(_, life)| life.controller());
+            next = by_uid.get(owner.uid.as_str()).and_then(|(_, life)| life.controller.clone());
             owners.push(owner);
         }
         owners

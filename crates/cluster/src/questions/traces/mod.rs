@@ -17,7 +17,8 @@ mod trace_parent;
 
 use std::collections::BTreeSet;
 
-use ketcd_kube::{Address, Body};
+use ketcd_history::timeline::Story;
+use ketcd_kube::{Address, Body, FieldSet};
 use ketcd_store::{KeyRange, Want};
 
 use crate::asked_keys::AskedKeys;
@@ -43,7 +44,23 @@ const NAMESPACED_KINDS: [&str; 9] = [
     "jobs.batch",
     "cronjobs.batch",
 ];
-/// The same without a namespace.
+/// What assembling traces reads of the last version of an object, beyond its [`Life`](lives::Life): how it came to be deleted, and the volumes of claims.
+const STORY_FIELDS: [&str; 13] = [
+    "apiVersion",
+    "kind",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "metadata.ownerReferences",
+    "metadata.finalizers",
+    "metadata.deletionTimestamp",
+    "spec.nodeName",
+    "spec.source",
+    "spec.volumeName",
+    "status.conditions",
+    "status.phase",
+];
+/// Kinds without a namespace that traces are of or need.
 const CLUSTER_KINDS: [&str; 4] = ["nodes", "namespaces", "persistentvolumes", "volumeattachments.storage.k8s.io"];
 
 impl Cluster {
@@ -55,9 +72,10 @@ impl Cluster {
     pub async fn traces(&self, asked: Option<&AskedKeys>, trace_parent: Option<&str>) -> Result<Traces> {
         let namespaces = self.traced_namespaces(asked);
         let keys = Keys::many(self.traced_ranges(namespaces.as_ref()).await?);
-        let mut lives = Lives::default();
-        let story = self.story(&keys, false, |change| lives.observe(change)).await?;
-        let drafts = assembly::assemble(&story, &lives, trace_parent, namespaces.is_none());
+        let mut lives = Lives::with(trace_parent);
+        let story = Story::keeping(FieldSet::of(STORY_FIELDS));
+        let story = self.story(story, &keys, false, |change| lives.observe(change)).await?;
+        let drafts = assembly::assemble(&story, &lives, namespaces.is_none());
         let mut traces = choice::choose(drafts, |key| asked.is_none_or(|asked| asked.contains(key)), self.counted_after());
         traces.cluster_uid = self.uid().await?;
         Ok(traces)

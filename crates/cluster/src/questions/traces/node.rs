@@ -7,7 +7,7 @@ use ketcd_store::Revision;
 
 use super::ids::{SpanId, TraceId};
 use super::model::{Moment, Span, SpanFacts, SpanKind, Traced};
-use super::spans::{Spans, Which};
+use super::spans::{SpanList, Which};
 
 /// A time in which a node lost pods.
 pub(super) struct NodeLoss {
@@ -30,12 +30,11 @@ pub(super) struct NodeSpans {
     /// Its trace.
     pub trace: TraceId,
     /// The spans.
-    pub spans: Spans,
+    pub spans: SpanList,
     /// What it cost.
     pub loss: Option<NodeLoss>,
 }
 
-/// Whether anything of the kind happened to a node.
 fn has(node: &Timeline, kinds: &[StepKind]) -> bool {
     node.phases.iter().any(|phase| kinds.contains(&phase.phase))
 }
@@ -46,7 +45,7 @@ pub(super) fn spans(story: &Story, node: &Timeline, about: &Arc<Traced>, has_all
     let mut made = Vec::new();
     if has(node, &[StepKind::HeartbeatLost, StepKind::LastHeartbeat]) {
         made.extend(story.outages(node).iter().map(|outage| {
-            let mut spans = Spans::new(about);
+            let mut spans = SpanList::new(about);
             let id = SpanId::of(SpanKind::NodeOutage.name(), &about.subject.uid, Some(outage.lost.revision.0), "");
             let from = Moment::of(&outage.from);
             match &outage.until {
@@ -75,7 +74,7 @@ pub(super) fn spans(story: &Story, node: &Timeline, about: &Arc<Traced>, has_all
     }
     if has(node, &[StepKind::Cordoned]) {
         made.extend(story.cordons(node).iter().map(|cordon| {
-            let mut spans = Spans::new(about);
+            let mut spans = SpanList::new(about);
             if let Some(span) = spans.until(Which::root(SpanKind::Cordon), &cordon.from, cordon.until.as_ref()) {
                 span.by.clone_from(&cordon.from.by);
                 span.facts = cost(cordon.left.len(), 0);
@@ -87,7 +86,7 @@ pub(super) fn spans(story: &Story, node: &Timeline, about: &Arc<Traced>, has_all
     made
 }
 
-fn finish(spans: Spans, trace: TraceId, from: Revision, until: Option<Revision>, left: &[(Subject, Fate)]) -> NodeSpans {
+fn finish(spans: SpanList, trace: TraceId, from: Revision, until: Option<Revision>, left: &[(Subject, Fate)]) -> NodeSpans {
     let is_root = |span: &&Span| matches!(span.kind, SpanKind::NodeOutage | SpanKind::Cordon);
     let root = spans.made.iter().find(is_root);
     let replacement = |fate: &Fate| match fate {

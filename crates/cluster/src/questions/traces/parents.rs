@@ -11,7 +11,7 @@ use ketcd_store::Revision;
 use super::ids::{SpanId, TraceId};
 use super::lives::{Life, Lives, phases_of};
 use super::model::{Moment, SpanFacts, SpanKind, Traced};
-use super::spans::{Spans, Which};
+use super::spans::{SpanList, Which};
 
 /// A rollout or a Job.
 pub(super) struct Parent {
@@ -28,7 +28,7 @@ pub(super) struct Parent {
     /// The object.
     pub about: Arc<Traced>,
     /// Its span, or why there is none, until it is put into its trace.
-    pub spans: Spans,
+    pub spans: SpanList,
     /// Whether it has a span.
     pub is_exported: bool,
 }
@@ -45,12 +45,11 @@ pub(super) type Parents = HashMap<String, Vec<Parent>>;
 
 /// Where an object stands.
 pub(super) fn traced(key: &Bytes, life: &Life, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Arc<Traced> {
-    let subject = life.subject();
-    let node = if subject.kind == "Node" { Some(subject.name.clone()) } else { life.node() };
+    let subject = life.subject.clone();
+    let node = if subject.kind == "Node" { Some(subject.name.clone()) } else { life.node.clone() };
     Arc::new(Traced { key: key.clone(), owners: life.owners(by_uid), node, subject })
 }
 
-/// Finds them all.
 pub(super) fn find(story: &Story, lives: &Lives, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Parents {
     let mut parents = Parents::new();
     for (key, timeline) in &story.timelines {
@@ -67,14 +66,13 @@ pub(super) fn find(story: &Story, lives: &Lives, by_uid: &HashMap<&str, (&Bytes,
     parents
 }
 
-/// The rollouts of a workload.
 fn rollouts(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Parent> {
     let mut rollouts = Vec::new();
     for rollout in &timeline.rollouts {
         let begun = rollout.begun;
         let Some(life) = lives.iter().rev().find(|life| life.since <= begun) else { continue };
         let about = traced(key, life, by_uid);
-        let mut spans = Spans::new(&about);
+        let mut spans = SpanList::new(&about);
         match rollout.end {
             None => spans.left_out.without_end += 1,
             Some((end, revision, dated)) => {
@@ -99,14 +97,13 @@ fn rollouts(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&
     rollouts
 }
 
-/// The Jobs of a name.
 fn jobs(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Parent> {
     let mut jobs = Vec::new();
     for (place, life) in lives.iter().enumerate() {
         let about = traced(key, life, by_uid);
         let phases = phases_of(timeline, life, lives.get(place + 1));
         let find = |kinds: &[StepKind]| phases.iter().copied().find(|phase| kinds.contains(&phase.phase));
-        let mut spans = Spans::new(&about);
+        let mut spans = SpanList::new(&about);
         match find(&[StepKind::Created]) {
             None => spans.left_out.without_begin += 1,
             Some(created) => {

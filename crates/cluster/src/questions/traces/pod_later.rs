@@ -5,10 +5,10 @@ use ketcd_history::timeline::{Phase, StepDetail, StepKind};
 use super::ids::SpanId;
 use super::model::{SpanFacts, SpanKind};
 use super::pod_start::PodLife;
-use super::spans::{Spans, Which};
+use super::spans::{SpanList, Which};
 
 /// Adds the run of a pod that came to an end by itself. `parent`: the Job that it is a part of.
-pub(super) fn add_run(pod: &PodLife<'_>, parent: Option<SpanId>, spans: &mut Spans) {
+pub(super) fn add_run(pod: &PodLife<'_>, parent: Option<SpanId>, spans: &mut SpanList) {
     let find = |kinds: &[StepKind]| pod.phases.iter().copied().find(|phase| kinds.contains(&phase.phase));
     let Some(ended) = find(&[StepKind::Succeeded, StepKind::Failed]) else { return };
     // Containers of a pod that is deleted are ended by others.
@@ -24,7 +24,7 @@ pub(super) fn add_run(pod: &PodLife<'_>, parent: Option<SpanId>, spans: &mut Spa
 }
 
 /// Adds the rest. `chain`: how its deletion came about, where that is known.
-pub(super) fn add(pod: &PodLife<'_>, chain: Option<&'static str>, spans: &mut Spans) {
+pub(super) fn add(pod: &PodLife<'_>, chain: Option<&'static str>, spans: &mut SpanList) {
     restarts(pod, spans);
     not_ready(pod, spans);
     resizes(pod, spans);
@@ -32,7 +32,7 @@ pub(super) fn add(pod: &PodLife<'_>, chain: Option<&'static str>, spans: &mut Sp
 }
 
 /// Each restart, from the end of the container before it, where that is readable.
-fn restarts(pod: &PodLife<'_>, spans: &mut Spans) {
+fn restarts(pod: &PodLife<'_>, spans: &mut SpanList) {
     for (place, restarted) in pod.phases.iter().enumerate() {
         let StepDetail::Restarted { container, .. } = &restarted.detail else { continue };
         let is_restart = |phase: &&&Phase| matches!(&phase.detail, StepDetail::Restarted { container: other, .. } if other == container);
@@ -51,7 +51,7 @@ fn restarts(pod: &PodLife<'_>, spans: &mut Spans) {
 }
 
 /// Each time in which the pod was not ready any more, until it was again or was gone.
-fn not_ready(pod: &PodLife<'_>, spans: &mut Spans) {
+fn not_ready(pod: &PodLife<'_>, spans: &mut SpanList) {
     for (place, lost) in pod.phases.iter().enumerate().filter(|(_, phase)| phase.phase == StepKind::NotReady) {
         let ends = [StepKind::Ready, StepKind::Deleted, StepKind::Succeeded, StepKind::Failed];
         let end = pod.phases[place + 1..].iter().copied().find(|phase| ends.contains(&phase.phase));
@@ -67,7 +67,7 @@ fn not_ready(pod: &PodLife<'_>, spans: &mut Spans) {
     }
 }
 
-fn resizes(pod: &PodLife<'_>, spans: &mut Spans) {
+fn resizes(pod: &PodLife<'_>, spans: &mut SpanList) {
     for (place, requested) in pod.phases.iter().enumerate().filter(|(_, phase)| phase.phase == StepKind::ResizeRequested) {
         let name = match &requested.detail {
             StepDetail::Resources { container, .. } => container.clone().unwrap_or_default(),
@@ -84,7 +84,7 @@ fn resizes(pod: &PodLife<'_>, spans: &mut Spans) {
 }
 
 /// The eviction, and the deletion as a part of it.
-fn ending(pod: &PodLife<'_>, chain: Option<&'static str>, spans: &mut Spans) {
+fn ending(pod: &PodLife<'_>, chain: Option<&'static str>, spans: &mut SpanList) {
     let find = |kind: StepKind| pod.phases.iter().copied().find(|phase| phase.phase == kind);
     let (evicted, deleting, deleted) = (find(StepKind::Evicted), find(StepKind::Deleting), find(StepKind::Deleted));
     let mut eviction = None;

@@ -11,12 +11,11 @@ use ketcd_history::{Actor, ActorFrom};
 use super::ids::SpanId;
 use super::lives::Life;
 use super::model::{MAX_START_SPANS, Moment, SpanFacts, SpanKind, Traced};
-use super::spans::{Spans, Which};
+use super::spans::{SpanList, Which};
 
 /// What ends a start: the pod is ready, or never will be.
-const ENDS: [StepKind; 4] = [StepKind::Ready, StepKind::Succeeded, StepKind::Failed, StepKind::Deleted];
+const START_ENDS: [StepKind; 4] = [StepKind::Ready, StepKind::Succeeded, StepKind::Failed, StepKind::Deleted];
 
-/// One life of a pod.
 pub(super) struct PodLife<'s> {
     /// The life.
     pub life: &'s Life,
@@ -27,7 +26,7 @@ pub(super) struct PodLife<'s> {
 }
 
 /// A stretch of another object's timeline that a pod waits for: a claim that is bound, a volume that is attached.
-pub(super) struct Awaited<'s> {
+pub(super) struct AwaitedPhase<'s> {
     /// What it is.
     pub kind: SpanKind,
     /// The object.
@@ -44,37 +43,25 @@ impl<'s> PodLife<'s> {
         self.phases.iter().copied().find(|phase| phase.phase == StepKind::Created)
     }
 
-    /// The phase that ends its start.
     pub(super) fn started(&self) -> Option<&'s Phase> {
-        self.phases.iter().copied().find(|phase| ENDS.contains(&phase.phase))
+        self.phases.iter().copied().find(|phase| START_ENDS.contains(&phase.phase))
     }
 
-    /// The id of the span of its start.
     pub(super) fn start_id(&self) -> SpanId {
         SpanId::of(SpanKind::PodStart.name(), &self.life.uid, None, "")
     }
 
-    /// The name of the first container with an image.
     fn container_of(&self, image: &str) -> Option<String> {
-        self.of_container("image", image, "name")
+        self.life.containers.iter().find(|(_, known)| known == image).map(|(name, _)| name.clone())
     }
 
-    /// The image of a container.
     pub(super) fn image_of(&self, name: &str) -> Option<String> {
-        self.of_container("name", name, "image")
-    }
-
-    /// A field of the first container that has a value in another one.
-    fn of_container(&self, field: &str, value: &str, wanted: &str) -> Option<String> {
-        let spec = &self.life.last["spec"];
-        let lists = [&spec["initContainers"], &spec["containers"]];
-        let mut containers = lists.into_iter().filter_map(|list| list.as_array()).flatten();
-        containers.find(|container| container[field] == value)?[wanted].as_str().map(str::to_owned)
+        self.life.containers.iter().find(|(known, _)| known == name).map(|(_, image)| image.clone())
     }
 }
 
 /// Adds the start of a pod, with its parts; nothing where its creation is not readable. `parent`: the rollout or Job that it is a part of.
-pub(super) fn add(pod: &PodLife<'_>, awaited: &[Awaited<'_>], parent: Option<SpanId>, spans: &mut Spans) {
+pub(super) fn add(pod: &PodLife<'_>, awaited: &[AwaitedPhase<'_>], parent: Option<SpanId>, spans: &mut SpanList) {
     let Some(created) = pod.created() else {
         spans.left_out.without_begin += 1;
         return;
@@ -86,7 +73,7 @@ pub(super) fn add(pod: &PodLife<'_>, awaited: &[Awaited<'_>], parent: Option<Spa
     scheduling(pod, created, &within, spans);
     containers(pod, &within, spans);
     images(pod, end, spans);
-    for Awaited { kind, about, from, to } in awaited {
+    for AwaitedPhase { kind, about, from, to } in awaited {
         let which = Which { kind: *kind, name: "", parent: Some(pod.start_id()) };
         if let Some(span) = spans.add_about(which, about, Moment::of(from), Moment::of(to), to.by.clone()) {
             span.facts = SpanFacts::Step(to.phase, to.detail.clone());
@@ -101,7 +88,7 @@ pub(super) fn add(pod: &PodLife<'_>, awaited: &[Awaited<'_>], parent: Option<Spa
 }
 
 /// Keeps the first parts of a start; returns how many are left out.
-fn bound(first: usize, spans: &mut Spans) -> usize {
+fn bound(first: usize, spans: &mut SpanList) -> usize {
     let mut parts = spans.made.split_off(first);
     parts.sort_by_key(|part| (part.from.time, part.kind, part.id));
     let left_out = parts.len().saturating_sub(MAX_START_SPANS - 1);
@@ -112,7 +99,7 @@ fn bound(first: usize, spans: &mut Spans) -> usize {
 }
 
 /// The gates, the queue, each refusal, the nomination and the binding.
-fn scheduling(pod: &PodLife<'_>, created: &Phase, within: &[&Phase], spans: &mut Spans) {
+fn scheduling(pod: &PodLife<'_>, created: &Phase, within: &[&Phase], spans: &mut SpanList) {
     let find = |kind: StepKind| within.iter().copied().find(|phase| phase.phase == kind);
     let (gated, ungated, scheduled) = (find(StepKind::Gated), find(StepKind::Ungated), find(StepKind::Scheduled));
     let part = |kind| Which::part(kind, pod.start_id());
@@ -136,7 +123,7 @@ fn scheduling(pod: &PodLife<'_>, created: &Phase, within: &[&Phase], spans: &mut
 }
 
 /// The sandbox, the init containers, the containers, and how long they took to be ready.
-fn containers(pod: &PodLife<'_>, within: &[&Phase], spans: &mut Spans) {
+fn containers(pod: &PodLife<'_>, within: &[&Phase], spans: &mut SpanList) {
     let find = |kind: StepKind| within.iter().copied().find(|phase| phase.phase == kind);
     let part = |kind| Which::part(kind, pod.start_id());
     let Some(scheduled) = find(StepKind::Scheduled) else { return };
@@ -172,7 +159,7 @@ const END_SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The images that were pulled, as the kubelet's Events say: when it began and was done for the first time, by the kubelet's own clock.
 ///
 /// Kubernetes 1.36, pkg/kubelet/images/image_manager.go: `Pulling image "IMAGE"`, `Successfully pulled image "IMAGE" in …`.
-fn images(pod: &PodLife<'_>, end: Option<&Phase>, spans: &mut Spans) {
+fn images(pod: &PodLife<'_>, end: Option<&Phase>, spans: &mut SpanList) {
     let notes: Vec<&Note> = pod.timeline.notes.iter().filter(|note| note.about.uid == pod.life.uid).collect();
     let mut seen = HashSet::new();
     for pulling in notes.iter().filter(|note| note.reason == "Pulling") {

@@ -8,8 +8,7 @@ use ketcd_history::timeline::Phase;
 use super::ids::SpanId;
 use super::model::{LeftOut, Moment, Span, SpanFacts, SpanKind, Traced};
 
-/// The spans of one object.
-pub(super) struct Spans {
+pub(super) struct SpanList {
     about: Arc<Traced>,
     /// Those that were made.
     pub made: Vec<Span>,
@@ -29,7 +28,6 @@ pub(super) struct Which<'w> {
 }
 
 impl Which<'_> {
-    /// A span that is a part of another one.
     pub(super) fn part(kind: SpanKind, parent: SpanId) -> Self {
         Self { kind, name: "", parent: Some(parent) }
     }
@@ -40,7 +38,7 @@ impl Which<'_> {
     }
 }
 
-impl Spans {
+impl SpanList {
     pub(super) fn new(about: &Arc<Traced>) -> Self {
         Self { about: Arc::clone(about), made: Vec::new(), left_out: LeftOut::default() }
     }
@@ -53,7 +51,6 @@ impl Spans {
         Some(span)
     }
 
-    /// Adds a moment.
     pub(super) fn moment(&mut self, which: Which<'_>, at: &Phase) -> Option<&mut Span> {
         self.between(which, at, at)
     }

@@ -118,7 +118,6 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Takes up what is in the directory.
     fn resume(&mut self) -> Result<()> {
         for leftover in std::mem::take(&mut self.directory.leftover) {
             let path = self.path.join(&leftover);

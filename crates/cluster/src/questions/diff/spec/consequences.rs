@@ -6,19 +6,22 @@ use ketcd_history::ChangeKind;
 use ketcd_history::diff::{FieldPath, Segment};
 
 use super::difference::SpecDifference;
-use super::groups::OwnerId;
-use super::left_out::{AUTOSCALED, FOLLOWS, OWNED, Reason};
+use super::groups::OwnerNaming;
+use super::left_out::{AUTOSCALED_REASON, FOLLOWS_REASON, OWNED_REASON, Reason};
 use super::naming::Naming;
 
 /// A difference, and what made the objects.
-pub(super) type Owned = (SpecDifference, Option<OwnerId>);
+pub(super) type OwnedDifference = (SpecDifference, Option<OwnerNaming>);
 
-/// Fields that say how many pods there are.
 const NUMBER_FIELDS: [&str; 3] = ["replicas", "parallelism", "completions"];
 
 /// Leaves out what follows from other differences, and says how many did for which reason.
-pub(super) fn settle(found: Vec<Owned>, autoscaled: &BTreeSet<OwnerId>) -> (Vec<SpecDifference>, Vec<(&'static Reason, usize)>) {
-    let causes: BTreeMap<OwnerId, SpecDifference> = found.iter().map(|(difference, _)| (id_of(difference), difference.clone())).collect();
+pub(super) fn settle(
+    found: Vec<OwnedDifference>,
+    autoscaled: &BTreeSet<OwnerNaming>,
+) -> (Vec<SpecDifference>, Vec<(&'static Reason, usize)>) {
+    let causes: BTreeMap<OwnerNaming, SpecDifference> =
+        found.iter().map(|(difference, _)| (id_of(difference), difference.clone())).collect();
     let mut left_out: BTreeMap<&str, (&'static Reason, usize)> = BTreeMap::new();
     let mut kept = Vec::new();
     for (mut difference, owner) in found {
@@ -34,17 +37,17 @@ pub(super) fn settle(found: Vec<Owned>, autoscaled: &BTreeSet<OwnerId>) -> (Vec<
     (kept, left_out.into_values().collect())
 }
 
-fn id_of(difference: &SpecDifference) -> OwnerId {
+fn id_of(difference: &SpecDifference) -> OwnerNaming {
     (difference.id.kind.clone(), difference.id.namespace.clone(), difference.id.naming.clone())
 }
 
 /// Takes out the number that autoscalers of both states set; returns why nothing is left, where that is so.
-fn is_autoscaled(difference: &mut SpecDifference, autoscaled: &BTreeSet<OwnerId>) -> Option<&'static Reason> {
+fn is_autoscaled(difference: &mut SpecDifference, autoscaled: &BTreeSet<OwnerNaming>) -> Option<&'static Reason> {
     if !autoscaled.contains(&id_of(difference)) || difference.kind != ChangeKind::Modified {
         return None;
     }
     difference.fields.retain(|field| !is_number(&field.path));
-    (difference.fields.is_empty() && !difference.counts).then_some(&AUTOSCALED)
+    (difference.fields.is_empty() && !difference.counts).then_some(&AUTOSCALED_REASON)
 }
 
 fn is_number(path: &FieldPath) -> bool {
@@ -54,12 +57,12 @@ fn is_number(path: &FieldPath) -> bool {
 /// Takes out what follows from the owner; returns why nothing is left, where that is so.
 fn follows(
     difference: &mut SpecDifference,
-    owner: &OwnerId,
+    owner: &OwnerNaming,
     cause: Option<&SpecDifference>,
     is_autoscaled: bool,
 ) -> Option<&'static Reason> {
     if cause.is_some_and(|cause| cause.kind != ChangeKind::Modified && cause.kind == difference.kind) {
-        return Some(&OWNED);
+        return Some(&OWNED_REASON);
     }
     // How many pods a DaemonSet has follows from the nodes, how many a Job has from how far it is.
     let is_of_pods = matches!(&*difference.id.kind, "Pod" | "ReplicaSet");
@@ -68,14 +71,14 @@ fn follows(
     if is_of_pods && is_number_open {
         difference.counts = false;
         if difference.kind != ChangeKind::Modified {
-            return Some(&FOLLOWS);
+            return Some(&FOLLOWS_REASON);
         }
     }
     if let Some(cause) = cause {
         difference.fields.retain(|field| !is_covered(&field.path, cause));
     }
     let has_nothing = difference.kind == ChangeKind::Modified && difference.fields.is_empty() && !difference.counts;
-    has_nothing.then_some(&FOLLOWS)
+    has_nothing.then_some(&FOLLOWS_REASON)
 }
 
 /// Whether the owner's difference has a field, in itself or in its template.
@@ -88,6 +91,6 @@ fn is_covered(path: &FieldPath, cause: &SpecDifference) -> bool {
 }
 
 /// The objects of both states that autoscalers scale.
-pub(super) fn in_both(one: &BTreeSet<OwnerId>, other: &BTreeSet<OwnerId>) -> BTreeSet<OwnerId> {
+pub(super) fn in_both(one: &BTreeSet<OwnerNaming>, other: &BTreeSet<OwnerNaming>) -> BTreeSet<OwnerNaming> {
     one.intersection(other).filter(|(_, _, naming)| matches!(naming, Naming::Name(_))).cloned().collect()
 }

@@ -76,7 +76,6 @@ pub enum SpecChange {
 }
 
 impl SpecField {
-    /// Returns a copy of a changed field.
     pub(super) fn of(change: &FieldChange<'_>) -> Self {
         let owned = match change.field {
             Field::Added(value) => SpecChange::Added(value.clone()),

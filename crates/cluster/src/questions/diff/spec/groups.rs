@@ -12,33 +12,33 @@ use super::difference::SpecId;
 use super::left_out::{self, Context, Reason};
 use super::naming::{Naming, Namings};
 use super::normal_form::{Names, normal_form};
-use super::owners::{Named, Owners, group, text};
+use super::owners::{OwnerName, SpecOwners, group, text};
 use crate::selection::Selection;
 
 /// What stands for the name of the namespace that is compared with another one.
 const COMPARED_NAMESPACE: &str = "(the namespace)";
 
 /// An owner as differences name it: kind, namespace and name.
-pub(super) type OwnerId = (String, String, Naming);
+pub(super) type OwnerNaming = (String, String, Naming);
 
 /// The objects of one state.
 #[derive(Default)]
 pub(super) struct Groups {
     /// Those that are compared, by what they are.
-    pub groups: BTreeMap<SpecId, Group>,
+    pub groups: BTreeMap<SpecId, ShapeGroup>,
     /// How many are left out, by the reason.
     pub left_out: Vec<(&'static Reason, usize)>,
     /// What autoscalers scale.
-    pub autoscaled: BTreeSet<OwnerId>,
+    pub autoscaled: BTreeSet<OwnerNaming>,
 }
 
 /// Objects that cannot be told apart by their names; mostly one.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct ShapeGroup {
     /// What they are meant to be, each form once, by its hash.
     pub shapes: BTreeMap<[u8; 32], Shape>,
     /// What made them.
-    pub owner: Option<OwnerId>,
+    pub owner: Option<OwnerNaming>,
     /// Whether one of them is selected.
     pub is_selected: bool,
 }
@@ -49,8 +49,7 @@ pub(super) struct Shape {
     pub names: Vec<String>,
 }
 
-impl Group {
-    /// The names of all objects.
+impl ShapeGroup {
     pub(super) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.shapes.values().flat_map(|shape| shape.names.iter().cloned()).collect();
         names.sort();
@@ -59,7 +58,7 @@ impl Group {
 }
 
 /// How the objects of a state are put in order.
-pub(super) struct Asked<'a> {
+pub(super) struct SpecQuestion<'a> {
     /// Whether both states are of API servers of one release.
     pub is_one_release: bool,
     /// The namespace that is compared with another one.
@@ -70,9 +69,9 @@ pub(super) struct Asked<'a> {
 
 impl Groups {
     /// Puts objects in order. `values` holds each of them in the version that is compared.
-    pub(super) fn of(objects: &[(Object, Value)], asked: &Asked<'_>) -> Self {
+    pub(super) fn of(objects: &[(Object, Value)], asked: &SpecQuestion<'_>) -> Self {
         let values = || objects.iter().map(|(_, value)| value);
-        let owners = Owners::of(values());
+        let owners = SpecOwners::of(values());
         let mut around = Surroundings::default();
         values().for_each(|value| around.note(value));
         let namings = Namings::of(values(), &owners);
@@ -96,15 +95,15 @@ impl Groups {
         }
     }
 
-    fn add(&mut self, object: &Object, value: &Value, owners: &Owners, names: &Names<'_>, asked: &Asked<'_>) {
-        let named = Named::of(value);
+    fn add(&mut self, object: &Object, value: &Value, owners: &SpecOwners, names: &Names<'_>, asked: &SpecQuestion<'_>) {
+        let named = OwnerName::of(value);
         let place = |namespace: &str| if asked.namespace == Some(namespace) { String::new() } else { namespace.to_owned() };
         let naming = match &*named.kind {
             "Namespace" if asked.namespace == Some(&*named.name) => Naming::Name(COMPARED_NAMESPACE.to_owned()),
             _ => names.namings.naming(&named),
         };
         let owner_named = |kind: String, name: String| {
-            let naming = names.namings.naming(&Named { kind: kind.clone(), namespace: named.namespace.clone(), name });
+            let naming = names.namings.naming(&OwnerName { kind: kind.clone(), namespace: named.namespace.clone(), name });
             (kind, place(&named.namespace), naming)
         };
         if named.kind == "HorizontalPodAutoscaler" {

@@ -19,7 +19,7 @@ use super::state::ComparedState;
 use crate::error::{Error, Nothing, Result};
 use crate::selection::Selection;
 use consequences::{in_both, settle};
-use groups::{Asked, Groups};
+use groups::{Groups, SpecQuestion};
 use pairing::difference;
 use state_objects::{StateObjects, in_one_version};
 
@@ -58,7 +58,7 @@ fn compare(read: [StateObjects; 2], namespaces: [Option<&str>; 2], selection: &S
     let is_one_release = releases[0].is_some() && releases[0] == releases[1];
     let objects = in_one_version(read);
     let sides = [0, 1].map(|side| {
-        let mut groups = Groups::of(&objects[side], &Asked { is_one_release, namespace: namespaces[side], selection });
+        let mut groups = Groups::of(&objects[side], &SpecQuestion { is_one_release, namespace: namespaces[side], selection });
         skipped[side].into_iter().filter(|(_, count)| *count > 0).for_each(|(reason, count)| groups.leave_out(reason, count));
         groups
     });

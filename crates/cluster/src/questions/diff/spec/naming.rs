@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::owners::{Named, Owners, controller, text};
+use super::owners::{OwnerName, SpecOwners, controller, text};
 
 /// Characters that a generated suffix has (apimachinery `pkg/util/rand`, `SafeEncodeString`).
 const SUFFIX_BYTES: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -16,7 +16,6 @@ const SUFFIX_BYTES: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 /// Characters of the hash that kustomize and `kubectl create --append-hash` append (kustomize `api/hasher/hasher.go`, `encode`).
 const HASH_BYTES: &[u8] = b"2456789bcdfghkmt";
-/// How many of them.
 const HASH_LENGTH: usize = 10;
 
 /// What an object is called.
@@ -57,31 +56,32 @@ impl fmt::Display for Naming {
 /// What the objects of one state are called, where that is not by their own names.
 #[derive(Default)]
 pub(super) struct Namings {
-    namings: HashMap<Named, Naming>,
+    namings: HashMap<OwnerName, Naming>,
 }
 
 impl Namings {
     /// Finds the generated names among these objects.
-    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Value> + Clone, owners: &Owners) -> Self {
+    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Value> + Clone, owners: &SpecOwners) -> Self {
         let mut namings = Self::default();
         for object in objects.clone() {
             if let Some(naming) = by_itself(object, owners) {
-                namings.namings.insert(Named::of(object), naming);
+                namings.namings.insert(OwnerName::of(object), naming);
             }
         }
-        let by_pods: Vec<(Named, Naming)> = objects.filter_map(|object| Some((Named::of(object), namings.by_pod(object)?))).collect();
+        let by_pods: Vec<(OwnerName, Naming)> =
+            objects.filter_map(|object| Some((OwnerName::of(object), namings.by_pod(object)?))).collect();
         namings.namings.extend(by_pods);
         namings
     }
 
     /// Returns what an object is called.
-    pub(super) fn naming(&self, named: &Named) -> Naming {
+    pub(super) fn naming(&self, named: &OwnerName) -> Naming {
         self.namings.get(named).cloned().unwrap_or_else(|| Naming::Name(named.name.clone()))
     }
 
     /// Returns the pattern of an object's name, where a part of it is generated.
     pub(super) fn pattern(&self, kind: &str, namespace: &str, name: &str) -> Option<&str> {
-        let named = Named { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let named = OwnerName { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
         match self.namings.get(&named)? {
             Naming::Generated(pattern) => Some(pattern),
             _ => None,
@@ -90,12 +90,12 @@ impl Namings {
 
     /// What an object is called that has the name of a pod with a generated name in its own: the claim of an ephemeral volume.
     fn by_pod(&self, object: &Value) -> Option<Naming> {
-        let (named, owners) = (Named::of(object), object["metadata"]["ownerReferences"].as_array()?);
+        let (named, owners) = (OwnerName::of(object), object["metadata"]["ownerReferences"].as_array()?);
         if self.namings.contains_key(&named) {
             return None;
         }
         let pod = owners.iter().find(|owner| owner["kind"] == "Pod")?["name"].as_str()?;
-        let of_pod = self.namings.get(&Named { kind: "Pod".to_owned(), namespace: named.namespace.clone(), name: pod.to_owned() })?;
+        let of_pod = self.namings.get(&OwnerName { kind: "Pod".to_owned(), namespace: named.namespace.clone(), name: pod.to_owned() })?;
         let rest = named.name.strip_prefix(pod)?;
         Some(Naming::Generated(match of_pod {
             Naming::Generated(pattern) => format!("{pattern}{rest}"),
@@ -105,7 +105,7 @@ impl Namings {
     }
 }
 
-fn by_itself(object: &Value, owners: &Owners) -> Option<Naming> {
+fn by_itself(object: &Value, owners: &SpecOwners) -> Option<Naming> {
     let generated = generated_name(object);
     match object["kind"].as_str()? {
         "Pod" if generated.is_some() => {
@@ -132,7 +132,6 @@ fn generated_name(object: &Value) -> Option<String> {
     (prefix.starts_with(base) && !base.is_empty() && is_suffix(suffix)).then(|| format!("{base}*"))
 }
 
-/// Whether a text is a generated suffix.
 pub(super) fn is_suffix(text: &str) -> bool {
     text.len() == SUFFIX_LENGTH && text.bytes().all(|byte| SUFFIX_BYTES.contains(&byte))
 }
@@ -183,8 +182,8 @@ mod tests {
     #[track_caller]
     fn check(object: &Value, expected: &str) {
         let objects = [object.clone()];
-        let namings = Namings::of(objects.iter(), &Owners::of(objects.iter()));
-        assert_eq!(namings.naming(&Named::of(object)).to_string(), expected);
+        let namings = Namings::of(objects.iter(), &SpecOwners::of(objects.iter()));
+        assert_eq!(namings.naming(&OwnerName::of(object)).to_string(), expected);
     }
 
     #[test]

@@ -9,10 +9,9 @@ use super::owners::{controller, group, text};
 
 /// What stands for the namespace, where two are compared.
 const THIS_NAMESPACE: &str = "(this namespace)";
-/// What stands for a certificate of the cluster.
-const CERTIFICATE: &str = "(a certificate)";
+const CERTIFICATE_MARK: &str = "(a certificate)";
 /// What stands for a generated part.
-const GENERATED: &str = "*";
+const GENERATED_MARK: &str = "*";
 
 /// Labels with hashes and uids, or with what the name says already (kubernetes pkg/apis/apps/types.go, pkg/apis/batch/types.go, pkg/apis/core/types.go).
 const WRITTEN_LABELS: &[&str] = &[
@@ -155,7 +154,11 @@ fn strip_pod(pod: &mut Value) {
     let terms = spec.pointer_mut("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     for term in terms.and_then(Value::as_array_mut).into_iter().flatten() {
         let fields = term.get_mut("matchFields").and_then(Value::as_array_mut);
-        fields.into_iter().flatten().filter(|field| field["key"] == "metadata.name").for_each(|field| field["values"] = json!([GENERATED]));
+        fields
+            .into_iter()
+            .flatten()
+            .filter(|field| field["key"] == "metadata.name")
+            .for_each(|field| field["values"] = json!([GENERATED_MARK]));
     }
     // matchLabelKeys add the hash of the template (kubernetes 1.34, pkg/registry/core/pod/strategy.go).
     for constraint in spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -166,7 +169,7 @@ fn strip_pod(pod: &mut Value) {
     // kubectl debug generates the names of its containers.
     for container in spec.get_mut("ephemeralContainers").and_then(Value::as_array_mut).into_iter().flatten() {
         if text(&container["name"]).strip_prefix("debugger-").is_some_and(is_suffix) {
-            container["name"] = json!(format!("debugger-{GENERATED}"));
+            container["name"] = json!(format!("debugger-{GENERATED_MARK}"));
         }
     }
 }
@@ -201,7 +204,7 @@ fn strip_certificates(value: &mut Value) {
         Value::Object(members) => {
             for (name, member) in members {
                 match member {
-                    Value::String(text) if name == "caBundle" && !text.is_empty() => *text = CERTIFICATE.to_owned(),
+                    Value::String(text) if name == "caBundle" && !text.is_empty() => *text = CERTIFICATE_MARK.to_owned(),
                     _ => strip_certificates(member),
                 }
             }
@@ -212,7 +215,7 @@ fn strip_certificates(value: &mut Value) {
 }
 
 /// The members that refer to an object by a name that may be generated: the member, the name in it, the kind.
-const REFERENCES: &[(&str, &str, &str)] = &[
+const REFERENCE_FIELDS: &[(&str, &str, &str)] = &[
     ("configMap", "name", "ConfigMap"),
     ("configMapKeyRef", "name", "ConfigMap"),
     ("configMapRef", "name", "ConfigMap"),
@@ -229,7 +232,7 @@ fn rewrite(value: &mut Value, namespace: &str, names: &Names<'_>) {
     match value {
         Value::Object(members) => {
             for (member, value) in members {
-                for (_, name, kind) in REFERENCES.iter().filter(|(reference, ..)| reference == member) {
+                for (_, name, kind) in REFERENCE_FIELDS.iter().filter(|(reference, ..)| reference == member) {
                     let pattern = value[*name].as_str().and_then(|name| names.namings.pattern(kind, namespace, name));
                     if let Some(pattern) = pattern.map(str::to_owned) {
                         value[*name] = Value::String(pattern);

@@ -6,14 +6,13 @@ use serde_json::Value;
 
 /// A kind, a namespace and a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Named {
+pub(super) struct OwnerName {
     pub kind: String,
     pub namespace: String,
     pub name: String,
 }
 
-impl Named {
-    /// What an object is called.
+impl OwnerName {
     pub(super) fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
         Self {
@@ -23,7 +22,6 @@ impl Named {
         }
     }
 
-    /// What the controller of an object is called.
     pub(super) fn of_controller(object: &Value) -> Option<Self> {
         let owner = controller(object)?;
         let namespace = text(&object["metadata"]["namespace"]).to_owned();
@@ -41,27 +39,26 @@ pub(super) fn group(object: &Value) -> &str {
     text(&object["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group)
 }
 
-/// The ownerReference of an object's controller.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
     object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)
 }
 
 /// The controllers of ReplicaSets and Jobs, which stand between pods and what a person wrote.
-pub(super) struct Owners {
-    controllers: HashMap<Named, Named>,
+pub(super) struct SpecOwners {
+    controllers: HashMap<OwnerName, OwnerName>,
 }
 
-impl Owners {
+impl SpecOwners {
     /// Finds them among these objects.
     pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Value>) -> Self {
         let between = objects.filter(|object| ["ReplicaSet", "Job"].iter().any(|kind| object["kind"] == *kind));
-        let controllers = between.filter_map(|object| Some((Named::of(object), Named::of_controller(object)?)));
+        let controllers = between.filter_map(|object| Some((OwnerName::of(object), OwnerName::of_controller(object)?)));
         Self { controllers: controllers.collect() }
     }
 
     /// Returns kind and name of what made an object: of a ReplicaSet's pod the Deployment, of a Job's pod the CronJob, where there is one.
     pub(super) fn root(&self, object: &Value) -> Option<(String, String)> {
-        let owner = Named::of_controller(object)?;
+        let owner = OwnerName::of_controller(object)?;
         if let Some(root) = self.controllers.get(&owner) {
             return Some((root.kind.clone(), root.name.clone()));
         }

@@ -7,17 +7,17 @@ use ketcd_history::diff::{Detail, Segment, fields};
 use ketcd_kube::VALUE_MASK;
 
 use super::difference::{SpecChange, SpecDifference, SpecField, SpecId};
-use super::groups::{Group, Shape};
+use super::groups::{Shape, ShapeGroup};
 use super::newer_defaults::{self, NewerDefault};
 
 /// Returns what differs; `None` where nothing does. Notes the defaults that only one state has.
 pub(super) fn difference(
     id: &SpecId,
-    before: Option<&Group>,
-    after: Option<&Group>,
+    before: Option<&ShapeGroup>,
+    after: Option<&ShapeGroup>,
     defaults: &mut Vec<&'static NewerDefault>,
 ) -> Option<SpecDifference> {
-    let names = [before, after].map(|group| group.map(Group::names).unwrap_or_default());
+    let names = [before, after].map(|group| group.map(ShapeGroup::names).unwrap_or_default());
     let (Some(old), Some(new)) = (before, after) else {
         let kind = if before.is_none() { ChangeKind::Added } else { ChangeKind::Deleted };
         return (before.is_some() || after.is_some()).then(|| SpecDifference {
@@ -41,7 +41,7 @@ pub(super) fn difference(
 }
 
 /// The forms that more objects of a group have than of the other one; those of most objects first.
-fn rest<'g>(group: &'g Group, other: &Group) -> Vec<&'g Shape> {
+fn rest<'g>(group: &'g ShapeGroup, other: &ShapeGroup) -> Vec<&'g Shape> {
     let mut rest: Vec<(usize, String, &Shape)> = Vec::new();
     for (hash, shape) in &group.shapes {
         let taken = other.shapes.get(hash).map_or(0, |shape| shape.names.len());
@@ -53,7 +53,6 @@ fn rest<'g>(group: &'g Group, other: &Group) -> Vec<&'g Shape> {
     rest.into_iter().map(|(.., shape)| shape).collect()
 }
 
-/// The fields that differ between two forms.
 fn changed(old: &Shape, new: &Shape, defaults: &mut Vec<&'static NewerDefault>) -> Vec<SpecField> {
     let (mut before, mut after) = (old.value.clone(), new.value.clone());
     defaults.extend(newer_defaults::remove(&mut before, &mut after));

@@ -10,14 +10,13 @@ use ketcd_kube::{Body, Object, Release};
 use ketcd_store::Want;
 
 use super::super::state::ComparedState;
-use super::left_out::{EVENTS, OTHER_KEYS, Reason};
+use super::left_out::{EVENTS_REASON, OTHER_KEYS_REASON, Reason};
 use super::owners::{group, text};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::options::ReleaseChoice;
 use crate::read::Keys;
 
-/// What a state holds of some keys.
 pub(super) struct StateObjects {
     /// The objects.
     pub objects: Vec<Object>,
@@ -53,7 +52,7 @@ impl StateObjects {
             objects: Vec::new(),
             release: known_release(cluster),
             definitions: definitions.collect(),
-            left_out: [(&EVENTS, 0), (&OTHER_KEYS, 0)],
+            left_out: [(&EVENTS_REASON, 0), (&OTHER_KEYS_REASON, 0)],
             not_decoded: Vec::new(),
         };
         for range in keys.apart() {

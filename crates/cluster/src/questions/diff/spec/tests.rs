@@ -7,7 +7,7 @@ use ketcd_kube::Release;
 use ketcd_testing::random::Random;
 
 use super::difference::{SpecChange, SpecDiff};
-use super::left_out::{EVENTS, OTHER_KEYS};
+use super::left_out::{EVENTS_REASON, OTHER_KEYS_REASON};
 use super::state_objects::StateObjects;
 use crate::selection::Selection;
 
@@ -19,7 +19,7 @@ fn state(objects: &[Value]) -> StateObjects {
         objects: objects.iter().map(|object| object.clone().into()).collect(),
         release: Some(Release(36)),
         definitions: Vec::new(),
-        left_out: [(&EVENTS, 0), (&OTHER_KEYS, 0)],
+        left_out: [(&EVENTS_REASON, 0), (&OTHER_KEYS_REASON, 0)],
         not_decoded: Default::default(),
     }
 }

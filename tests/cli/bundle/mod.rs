@@ -1,5 +1,8 @@
 //! `ketcd bundle`: a slice answers as the whole does, nothing that was to go is in it, and what is refused.
 
+mod canaries;
+mod cut_short;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -110,6 +113,15 @@ fn only_what_the_story_needs_is_in_it() {
     let other: Value = serde_json::from_str(&files.text("slice", "get pods -n lab -o json")).unwrap();
     let other = other.to_string();
     assert!(other.contains("nodeName") && !other.contains("podIP") && !other.contains("\"env\""), "{other}");
+    assert!(other.contains("ketcd/reduced"), "they say so: {other}");
+    let page = files.text("slice", "triage -o wide");
+    assert!(page.contains("more troubles are left out: of their objects the bundle holds only what a scheduler reads"), "{page}");
+    let (findings, _) = page.split_once("changed from").unwrap();
+    for of_others in ["lab/", "tomcat", "crasher", "changes in lab"] {
+        assert!(!findings.contains(of_others), "{of_others}: {page}");
+    }
+    let document: Value = serde_json::from_str(&files.text("slice", "triage -o json")).unwrap();
+    assert!(document["reduced"].as_u64().unwrap() > 2, "{document}");
 }
 
 #[test]
@@ -118,6 +130,7 @@ fn secrets_are_masked_and_nothing_redacted_is_left() {
     files.bundle("whole", "masked", "-n web");
     let secret = |folder: &str| files.text(folder, "get secrets -n web -o json --show-secrets");
     assert!(secret("masked").contains("***"), "{}", secret("masked"));
+    assert!(!secret("masked").contains("ketcd/reduced"));
     let said = files.bundle("whole", "redacted", "-n web --redact all --salt of-a-test");
     assert!(said.contains("redacted: ") && said.contains("it.redacted.txt before you send the bundle"), "{said}");
     let report = fs::read_to_string(files.folder("redacted").join("it.redacted.txt")).unwrap();

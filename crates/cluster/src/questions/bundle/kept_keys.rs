@@ -7,20 +7,15 @@ use bytes::Bytes;
 use ketcd_scheduler::cluster::WatchedKind;
 use ketcd_store::KeyRange;
 
-/// How much of an object is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// All of it.
+pub(super) enum KeptDepth {
     Whole,
-    /// What a scheduler reads of it.
     Scheduling(WatchedKind),
-    /// That it is there.
     Presence,
 }
 
-/// The keys that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptKeys {
     /// Whether all objects are kept whole.
     pub everything: bool,
     /// The keys of objects that are kept whole.
@@ -33,16 +28,16 @@ pub(super) struct Kept {
     pub scheduling: Vec<(Vec<u8>, WatchedKind)>,
 }
 
-impl Kept {
+impl KeptKeys {
     /// How much of the object under a key is kept; `None` where nothing is.
-    pub(super) fn depth(&self, key: &[u8]) -> Option<Depth> {
+    pub(super) fn depth(&self, key: &[u8]) -> Option<KeptDepth> {
         if self.everything || self.whole.contains(key) || self.below.iter().any(|prefix| key.starts_with(prefix)) {
-            return Some(Depth::Whole);
+            return Some(KeptDepth::Whole);
         }
         if self.presence.iter().any(|prefix| key.starts_with(prefix)) {
-            return Some(Depth::Presence);
+            return Some(KeptDepth::Presence);
         }
-        self.scheduling.iter().find(|(prefix, _)| key.starts_with(prefix)).map(|(_, kind)| Depth::Scheduling(*kind))
+        self.scheduling.iter().find(|(prefix, _)| key.starts_with(prefix)).map(|(_, kind)| KeptDepth::Scheduling(*kind))
     }
 
     /// Ranges that hold all keys that are kept, and others; apart and ascending.
@@ -73,23 +68,23 @@ mod tests {
 
     #[test]
     fn what_is_whole_is_not_reduced() {
-        let kept = Kept {
+        let kept = KeptKeys {
             whole: BTreeSet::from([Bytes::from_static(b"/registry/pods/shop/web-0")]),
             below: vec![b"/registry/leases/kube-system/".to_vec()],
             presence: vec![b"/registry/apiregistration.k8s.io/apiservices/".to_vec()],
             scheduling: vec![(b"/registry/pods/".to_vec(), WatchedKind::Pod)],
-            ..Kept::default()
+            ..KeptKeys::default()
         };
-        let check = |key: &str, depth: Option<Depth>| assert_eq!(kept.depth(key.as_bytes()), depth, "{key}");
-        check("/registry/pods/shop/web-0", Some(Depth::Whole));
-        check("/registry/pods/shop/web-1", Some(Depth::Scheduling(WatchedKind::Pod)));
-        check("/registry/leases/kube-system/kube-scheduler", Some(Depth::Whole));
-        check("/registry/apiregistration.k8s.io/apiservices/v1.", Some(Depth::Presence));
+        let check = |key: &str, depth: Option<KeptDepth>| assert_eq!(kept.depth(key.as_bytes()), depth, "{key}");
+        check("/registry/pods/shop/web-0", Some(KeptDepth::Whole));
+        check("/registry/pods/shop/web-1", Some(KeptDepth::Scheduling(WatchedKind::Pod)));
+        check("/registry/leases/kube-system/kube-scheduler", Some(KeptDepth::Whole));
+        check("/registry/apiregistration.k8s.io/apiservices/v1.", Some(KeptDepth::Presence));
         check("/registry/secrets/shop/password", None);
         assert!(kept.ranges("/registry").iter().all(|range| !range.contains(b"/registry/secrets/shop/password")));
         for key in ["/registry/pods/shop/web-0", "/registry/leases/kube-system/x"] {
             assert!(kept.ranges("/registry").iter().any(|range| range.contains(key.as_bytes())), "{key}");
         }
-        assert_eq!(Kept { everything: true, ..Kept::default() }.depth(b"/registry/secrets/a/b"), Some(Depth::Whole));
+        assert_eq!(KeptKeys { everything: true, ..KeptKeys::default() }.depth(b"/registry/secrets/a/b"), Some(KeptDepth::Whole));
     }
 }
