@@ -105,6 +105,24 @@ fn nothing_found_says_what_was_searched() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// As `history` says it, with the same exit code; what the other objects hold is printed all the same.
+#[test]
+fn an_object_that_does_not_exist_is_named() {
+    let output = run_on("k120-story/snapshot.db.zst", &["crasher", "pod/web/crasher", "pod/web/nope"]);
+    assert_eq!(output.status.code(), Some(1), "{}", all(&output));
+    let missing = "ketcd: error: pod \"nope\" not found in namespace \"web\" at any readable revision, 1 to 1787\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), missing);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), text(&["crasher", "pod/web/crasher"]));
+    let file = testdata::path("captures/k120-story/snapshot.db.zst");
+    let shown = format!("ketcd -f {} grep -i --in=names CRASHER pod/web/crasher\n", file.display());
+    let output = run_on("k120-story/snapshot.db.zst", &["-i", "--in", "names", "CRASHER", "pod/crasher"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.ends_with(&shown) && !said.contains("nothing found"), "{said}");
+    let output = run_on("k120-story/snapshot.db.zst", &["no-such-text", "pod/web/crasher", "pod/web/nope"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("\"nope\" not found") && said.contains("nothing found") && !said.contains("of 0 versions"), "{said}");
+}
+
 #[test]
 fn secrets_are_shown_by_their_flag_alone() {
     let file = "k120-story/snapshot.db.zst";

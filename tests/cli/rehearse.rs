@@ -83,6 +83,23 @@ fn without_a_newer_state_the_backup_alone_answers() {
     assert_eq!(said.replace(&format!("-f {file} rehearse"), &format!("rehearse {file}")), asked);
 }
 
+/// What does not fit the first screen is counted on a terminal; in a pipe each forecast stands with a command.
+#[test]
+fn forecasts_are_folded_on_terminals_alone() {
+    let entry = |name: &str| format!("{}::{name}", testdata::path("rehearsals/old-backup.tar.zst").display());
+    let words = ["rehearse", &entry("backup.db"), "--over", &entry("newest.db"), "--now", NOW_TIME];
+    let piped = ketcd().args(words).output().unwrap();
+    let piped = String::from_utf8(piped.stdout).unwrap();
+    assert!(!piped.contains("-o wide shows all"), "{piped}");
+    let (terminal, _) = crate::pty::run(160, ketcd().args(words));
+    let terminal = anstream::adapter::strip_str(&terminal).to_string();
+    let sentences =
+        |text: &str| ["  high    ", "  medium  ", "  low     "].iter().map(|weight| text.matches(weight).count()).sum::<usize>();
+    let folded = terminal.lines().find_map(|line| line.trim().split_once(" more forecasts (-o wide shows all)"));
+    let folded: usize = folded.unwrap_or_else(|| panic!("{terminal}")).0.parse().unwrap();
+    assert_eq!(sentences(&terminal) + folded, sentences(&piped), "{terminal}\n{piped}");
+}
+
 #[test]
 fn markdown_begins_with_the_decision() {
     let [newest, older] = newest_and_older();

@@ -19,7 +19,8 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ADDRESS = "192.168.255.1"
 
 # Controllers that would need a certificate authority, or that write what no experiment looks at.
-WITHOUT = ["root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller", "bootstrap-signer-controller"]
+WITHOUT = ["root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller", "bootstrap-signer-controller",
+           "volumeattributesclass-protection-controller"]
 
 
 def tool(*words):
@@ -36,6 +37,8 @@ class Cluster:
         self.kubectl_program = tool("program", "kubectl")
         self.members, self.server, self.controllers = {}, None, None
         self.address, self.keys, self.elects = ADDRESS, None, False
+        # The older release that API server and controllers emulate, and the versions that are served besides those on by default.
+        self.release, self.served = None, []
         self.etcd = Etcd(self.port_of("m1"))
         self.api = Api(port + 20)
         self.recorder = None
@@ -84,7 +87,7 @@ class Cluster:
             f"{self.programs}/kube-apiserver", "--etcd-servers", f"http://127.0.0.1:{self.port_of('m1')}", "--secure-port", str(self.port + 20),
             "--bind-address", "127.0.0.1", "--advertise-address", self.address, "--cert-dir", f"{self.work}/certs",
             "--token-auth-file", f"{self.work}/tokens.csv", "--authorization-mode", "AlwaysAllow", "--anonymous-auth=false",
-            "--runtime-config", "rbac.authorization.k8s.io/v1=false", "--etcd-compaction-interval", "0",
+            "--runtime-config", ",".join(["rbac.authorization.k8s.io/v1=false", *self.served]), "--etcd-compaction-interval", "0",
             "--service-account-key-file", f"{self.work}/sa.key", "--service-account-signing-key-file", f"{self.work}/sa.key",
             "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.96.0.0/16",
             "--default-not-ready-toleration-seconds", "4", "--default-unreachable-toleration-seconds", "4",
@@ -93,7 +96,11 @@ class Cluster:
             self.write("encryption.json", json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration", "resources": [
                 {"resources": ["secrets"], "providers": [{"aescbc": {"keys": [{"name": name, "secret": self.keys[name]} for name in self.keys]}}]}]}))
             words += ["--encryption-provider-config", f"{self.work}/encryption.json"]
-        self.server = self.launch("apiserver", *words)
+        self.server = self.launch("apiserver", *words, *self.emulation())
+
+    def emulation(self):
+        """The flags by which a program of 1.36 behaves, and stores, as one of an older release."""
+        return ["--emulated-version", self.release, "--min-compatibility-version", self.release] if self.release else []
 
     def wait_for_server(self):
         self.wait("the API server", self.api.is_ready)
@@ -104,7 +111,7 @@ class Cluster:
         self.controllers = self.launch(
             "controllers", f"{self.programs}/kube-controller-manager", "--kubeconfig", f"{self.work}/kubeconfig", f"--leader-elect={str(self.elects).lower()}",
             "--secure-port", "0", "--service-account-private-key-file", f"{self.work}/sa.key", "--node-monitor-period", "2s",
-            "--node-monitor-grace-period", "16s", "--controllers", ",".join(["*", *(f"-{name}" for name in WITHOUT)]))
+            "--node-monitor-grace-period", "16s", "--controllers", ",".join(["*", *(f"-{name}" for name in WITHOUT)]), *self.emulation())
         self.kubelets.is_bound = True
 
     def start(self):

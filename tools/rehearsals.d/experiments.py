@@ -364,9 +364,9 @@ class Definitions(Experiment):
         facts.reads["v2"] = status(c, "/apis/rehearsals.example/v2/namespaces/shop/gadgets")
 
 
-def versions(names):
+def versions(names, retired=()):
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return [{"name": name, "served": True, "storage": name == names[-1], "schema": schema} for name in names]
+    return [{"name": name, "served": name not in retired, "storage": name == names[-1], "schema": schema} for name in names]
 
 
 def definition(c, name, names):
@@ -386,6 +386,51 @@ def custom(c, name, version, of):
             return refused.status == 409
         return True
     c.wait(f"{name}/{of}", is_made)
+
+
+class UpgradedServer(Experiment):
+    """The API server is upgraded from 1.33, as 1.36 emulates it: versions that are stored in the backup are served no more."""
+
+    classes = "/apis/storage.k8s.io/{}/volumeattributesclasses"
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.rehearsals.example"
+    gadgets = "/apis/rehearsals.example/{}/namespaces/shop/gadgets"
+
+    def configure(self, c):
+        c.release, c.served = "1.33", ["storage.k8s.io/v1beta1=true"]
+        c.kubelets.version = "v1.33.9"
+
+    def prepare(self, c):
+        namespace(c, "shop")
+        deployment(c, "shop", "web")
+        for name in ("fast", "slow"):
+            make(c, self.classes.format("v1beta1"), "storage.k8s.io/v1beta1", "VolumeAttributesClass", named(name), driverName="disks.rehearsals.example",
+                 parameters={"speed": name})
+        # A version that objects are stored in, and that its definition serves no more.
+        definition(c, "gadgets", ["v1alpha1"])
+        c.wait("gadgets", lambda: c.api.get(self.gadgets.format("v1alpha1")))
+        custom(c, "gadgets", "v1alpha1", "first")
+        patch(c, self.definition, {"spec": {"versions": versions(["v1alpha1", "v1"], ["v1alpha1"])}})
+        c.wait("v1", lambda: c.api.get(self.gadgets.format("v1")) and c.api.get(self.gadgets.format("v1alpha1")) is None)
+        ready(c, "shop", "deployments", "web", 2)
+
+    def go_on(self, c):
+        c.stop_controllers()
+        c.stop_server()
+        c.release, c.served = None, []
+        c.start_server()
+        c.wait_for_server()
+        c.start_controllers()
+        c.kubelets.upgrade("v1.36.3")
+        c.wait("the kubelets' upgrade", lambda: {node["status"]["nodeInfo"]["kubeletVersion"] for node in c.api("GET", "/api/v1/nodes")["items"]} == {"v1.36.3"})
+        # What the running release stores is rewritten, and the version that is not served any more goes.
+        patch(c, self.classes.format("v1") + "/fast", {"metadata": {"labels": {"written": "anew"}}})
+        patch(c, self.gadgets.format("v1") + "/first", {"metadata": {"labels": {"written": "anew"}}})
+        patch(c, self.definition + "/status", {"status": {"storedVersions": ["v1"]}})
+        patch(c, self.definition, {"spec": {"versions": versions(["v1"])}})
+
+    def look(self, c, facts):
+        facts.reads["storage.k8s.io/v1beta1"] = status(c, self.classes.format("v1beta1"))
+        facts.reads["rehearsals.example/v1alpha1"] = status(c, self.gadgets.format("v1alpha1"))
 
 
 class ThreeMembers(Experiment):
@@ -542,7 +587,6 @@ class Callbacks(Experiment):
     def prepare(self, c):
         namespace(c, "shop")
         namespace(c, "guarded")
-        c.wait("what a controller writes there", lambda: c.api.get(CORE.format("guarded", "configmaps/kube-root-ca.crt")))
         make(c, CORE.format("shop", "services"), "v1", "Service", named("hook"), spec={"selector": {"app": "hook"}, "ports": [{"port": 443}]})
         webhook = {
             "name": "guard.rehearsals.example", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 2,
@@ -591,6 +635,6 @@ def token(c, name):
 EXPERIMENTS = {
     "fresh-backup": Fresh, "old-backup": Old, "deleted-namespace": DeletedNamespace, "created-namespace": CreatedNamespace,
     "moved-volume": MovedVolume, "deleted-volume": DeletedVolume, "dead-node": DeadNode, "new-node": NewNode, "rotated-keys": RotatedKeys,
-    "definitions": Definitions, "three-members": ThreeMembers, "jobs": Jobs, "stateful-sets": StatefulSets, "addresses": Addresses,
+    "definitions": Definitions, "upgraded-server": UpgradedServer, "three-members": ThreeMembers, "jobs": Jobs, "stateful-sets": StatefulSets, "addresses": Addresses,
     "watchers": Watchers, "watchers-not-raised": WatchersNotRaised, "api-servers": Servers, "callbacks": Callbacks, "tokens": Tokens,
 }

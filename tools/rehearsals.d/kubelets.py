@@ -26,8 +26,8 @@ def stamp(seconds=None):
 class Kubelet:
     """One node."""
 
-    def __init__(self, api, storage, name, number):
-        self.api, self.storage, self.name, self.number = api, storage, name, number
+    def __init__(self, api, storage, name, number, version):
+        self.api, self.storage, self.name, self.number, self.version = api, storage, name, number, version
         self.is_on, self.lock = True, threading.Lock()
         # By uid: the pod as it was read, when its containers started, when they ended.
         self.runs, self.pods, self.log = {}, {}, []
@@ -100,8 +100,8 @@ class Kubelet:
                 "addresses": [{"type": "InternalIP", "address": f"192.168.77.{self.number}"}], "nodeInfo": self.info()}
 
     def info(self):
-        names = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion")
-        return {**{name: "imitated" for name in names}, "operatingSystem": "linux", "architecture": "amd64"}
+        names = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeProxyVersion")
+        return {**{name: "imitated" for name in names}, "kubeletVersion": self.version, "operatingSystem": "linux", "architecture": "amd64"}
 
     def follow(self, state):
         """Lists, then watches; an ended watch goes on where it was, a refused one lists anew."""
@@ -212,12 +212,14 @@ class Kubelets:
         self.is_bound, self.is_over = False, False
         # Nodes that get no new pods.
         self.closed = set()
+        # What the kubelets say of their release.
+        self.version = "imitated"
         threading.Thread(target=self.bind, daemon=True).start()
 
     def add(self, *names):
         for name in names:
             self.numbers.setdefault(name, len(self.numbers) + 11)
-            self.nodes[name] = Kubelet(self.api, self.storage, name, self.numbers[name])
+            self.nodes[name] = Kubelet(self.api, self.storage, name, self.numbers[name], self.version)
 
     def kill(self, name):
         kubelet = self.nodes.pop(name)
@@ -229,6 +231,13 @@ class Kubelets:
             kubelet.stop()
         for kubelet in self.nodes.values():
             kubelet.start()
+
+    def upgrade(self, version):
+        """Starts all of them anew under another release."""
+        self.version = version
+        for kubelet in self.nodes.values():
+            kubelet.version = version
+        self.restart()
 
     def bind(self):
         """Writes spec.nodeName of each pod that waits: the node with the fewest pods; one that is named by a selector is taken."""

@@ -3,6 +3,7 @@
 Each function below scores one kind of forecast about one object: right, wrong or not observable, and what shows it.
 """
 
+import base64
 import json
 import re
 from dataclasses import dataclass, field
@@ -368,10 +369,40 @@ def callbacks(affected, facts, forecast):
 
 def stored_versions(affected, facts, forecast):
     lost = re.match(r"would no longer serve (.+)", affected["says"]) if affected else None
-    if not lost:
-        return HIDDEN, "no request was made"
-    answers = {version: facts.reads.get(version) for version in lost[1].split(", ")}
-    return choose(all(answer == 404 for answer in answers.values()), f"answers: {answers}")
+    if lost:
+        answers = {version: facts.reads.get(version) for version in lost[1].split(", ")}
+        return choose(all(answer == 404 for answer in answers.values()), f"answers: {answers}")
+    stored = re.match(r"([\d,]+) objects? (?:is|are) stored as (\S+) (\w+), which", forecast["says"])
+    if stored:
+        count = sum(stored_as(entry) == stored.groups()[1:] for entry in facts.keys_then.values())
+        return unserved(stored[2], facts, count == int(stored[1].replace(",", "")), f"{count} came back in it")
+    kept = re.match(r"objects of (\S+) may be stored as (\w+), which (?:it no longer defines|is no longer served)", forecast["says"])
+    if kept:
+        definition = facts.after.get(("CustomResourceDefinition", "", kept[1]), {})
+        group, found = kept[1].split(".", 1)[1], definition.get("status", {}).get("storedVersions", [])
+        return unserved(f"{group}/{kept[2]}", facts, kept[2] in found, f"its definition names {found}")
+    return HIDDEN, "no request was made"
+
+
+def unserved(version, facts, is_stored, evidence):
+    """Whether a version that is stored is not served."""
+    answer = facts.reads.get(version)
+    if answer is None:
+        return HIDDEN, f"{evidence}; no request was made"
+    return choose(is_stored and answer == 404, f"{evidence}; the API server answered {answer} to a request for {version}")
+
+
+def stored_as(entry):
+    """The version and kind that stand in a stored value."""
+    value = base64.b64decode(entry.get("value", ""))
+    if value.startswith(b"{"):
+        found = json.loads(value)
+        return found.get("apiVersion"), found.get("kind")
+    # The envelope of protobuf begins with the type: its length, then version and kind, each with its length; all are shorter than 128 bytes.
+    if not value.startswith(b"k8s\0\x0a"):
+        return None
+    version, rest = value[8:8 + value[7]], value[8 + value[7]:]
+    return version.decode(), rest[2:2 + rest[1]].decode()
 
 
 def encryption_keys(affected, facts, forecast):
@@ -439,7 +470,8 @@ def events(affected, facts, forecast):
         names = lambda objects: {(place[1], place[2]) for place in objects if place[0] == "Event"}
         back = names(facts.backup) - names(facts.newest)
         is_back = all(any(key.endswith(f"/{space}/{name}") for key in facts.keys_then) for space, name in back)
-        return choose(is_back and f"and {len(back):,} of then be back" in forecast["says"], f"{len(back)} came back")
+        said = re.search(r"and ([\d,]+) deleted since would be back", forecast["says"])
+        return choose(is_back and (said[1] if said else "0") == f"{len(back):,}", f"{len(back)} came back")
     is_there = any(key.startswith("/registry/events/") and key.endswith(f"/{affected['name']}") for key in facts.keys_then)
     return choose(is_there == affected["says"].startswith("goes back"), f"its key is {'' if is_there else 'not '}there")
 

@@ -9,19 +9,20 @@ use crate::cli::outcome::Result;
 use crate::cli::output::Format;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
-use crate::cli::session::absence::note_nothing_of;
+use crate::cli::session::absence::{self, note_nothing_of};
 use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::grep::{GrepQuestion, MAX_HELD_BYTES, Pattern, Place, Search};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
-use ketcd_render::grep::{self as render, Amount, Form, Printer};
+use ketcd_render::grep::{self as render, Amount, Form, GrepPrinter};
 
 /// Find which objects hold or ever held a value
 ///
 /// Searches every readable version of every object, live, deleted and recovered ones, for a text: an image, an IP, a node, a uid, the name of a
 /// ConfigMap. Shows by object where it was found, from which revision to which, and who set it. Masked values of Secrets are not searched.
-/// With --since and --until, what was there in between; with --rev or --at, up to then. The exit code is 1 where nothing is found.
+/// With --since and --until, what was there in between; with --rev or --at, up to then. The exit code is 1 where nothing is found, or a named
+/// object does not exist.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Who ever had this image\n\
@@ -119,15 +120,17 @@ impl Ask for GrepArgs {
         session.cluster.note_reach().await?;
         let with_changes = amount == Amount::Values;
         let question = GrepQuestion { search, words: &self.words, with_changes, max_held_bytes: MAX_HELD_BYTES };
-        let (mut found, mut printer) = (session.cluster.grep(question).await?, Printer::new(form, amount));
+        let (mut found, mut printer) = (session.cluster.grep(question).await?, GrepPrinter::new(form, amount));
         while let Some(object) = found.next().await? {
             printer.write(&object, out)?;
         }
         printer.finish(&found, session.window_in_head().await?, out)?;
-        if printer.is_empty() {
+        let absent = found.absent().await?;
+        absence::Search::report_each("grep", &self.typed(), &absent);
+        if printer.is_empty() && (absent.is_empty() || found.searched().versions > 0) {
             note_nothing_of(session, &Keys::all(), &render::nothing(&found, &words, &self.words)).await?;
         }
-        Ok(match (found.left_out().is_empty(), printer.is_empty()) {
+        Ok(match (found.left_out().is_empty(), printer.is_empty() || !absent.is_empty()) {
             (false, _) => Outcome::Damaged,
             (true, true) => Outcome::Nothing,
             (true, false) => Outcome::Found,
@@ -136,6 +139,13 @@ impl Ask for GrepArgs {
 }
 
 impl GrepArgs {
+    /// Flags and pattern, to be suggested again.
+    fn typed(&self) -> Vec<String> {
+        let given = [("-e", self.regexp), ("-i", self.ignore_case)].into_iter().filter(|(_, is_given)| *is_given);
+        let places = self.places.iter().map(|place| format!("--in={}", Place::from(*place).as_str()));
+        given.map(|(flag, _)| flag.to_owned()).chain(places).chain([self.pattern.clone()]).collect()
+    }
+
     /// What is searched for, and where.
     fn search(&self) -> Result<Search> {
         let pattern = Pattern::new(&self.pattern, self.regexp, self.ignore_case)?;

@@ -17,34 +17,27 @@ const POD_OWNER_KINDS: [&str; 7] =
 
 /// What a command was asked.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cli) struct Search {
+pub(in crate::cli) struct Search<'w> {
     /// The command, to be suggested again.
     pub command: &'static str,
+    /// What stands before the address: flags of ours, and a pattern.
+    pub words: &'w [String],
     /// Where it looked.
     pub looked: Looked,
 }
 
-impl Search {
+impl<'w> Search<'w> {
     /// A command that looked at the revision that the flags name.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(in crate::cli) async fn at(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::At(session.cluster.revision().await?) })
+        Ok(Self { command, words: &[], looked: Looked::At(session.cluster.revision().await?) })
     }
 
     /// A command that read the history up to the revision that the flags name.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(in crate::cli) async fn up_to(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::UpTo(session.cluster.revision().await?) })
+        Ok(Self { command, words: &[], looked: Looked::UpTo(session.cluster.revision().await?) })
     }
 
     /// The error for the one object that an address names and that is not there: not found, so exit code 1.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(in crate::cli) async fn not_found(&self, session: &Session, address: &Address) -> Result<Error> {
         Ok(self.error(&NotFound::of(&session.cluster, address, self.looked).await?))
     }
@@ -63,13 +56,18 @@ impl Search {
 
     /// Reports which objects do not exist.
     pub(in crate::cli) fn report_all(command: &'static str, absent: &[NotFound]) {
-        absent.iter().for_each(|not_found| report_error(&Self { command, looked: not_found.looked }.error(not_found)));
+        Self::report_each(command, &[], absent);
+    }
+
+    /// The same of a command that takes `words` before the address, a pattern last.
+    pub(in crate::cli) fn report_each(command: &'static str, words: &'w [String], absent: &[NotFound]) {
+        // A pattern that begins so would be taken for a flag.
+        let is_flag = words.last().is_some_and(|pattern| pattern.starts_with('-'));
+        let (command, words) = if is_flag { ("history", &[][..]) } else { (command, words) };
+        absent.iter().for_each(|not_found| report_error(&Self { command, words, looked: not_found.looked }.error(not_found)));
     }
 
     /// Reports that the one object which an address names does not exist.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(in crate::cli) async fn report(&self, session: &Session, address: &Address) -> Result<()> {
         report_error(&self.not_found(session, address).await?);
         Ok(())
@@ -77,7 +75,6 @@ impl Search {
 
     /// Where the object is, and how to see it there.
     fn shown(&self, not_found: &NotFound, found: &Elsewhere) -> String {
-        /// How many places are named.
         const MAX_PLACES_NAMED: usize = 3;
         let command = self.command(not_found, found);
         let (count, first) = (found.count(), found.first());
@@ -140,7 +137,7 @@ impl Search {
             _ => command,
         };
         let (command, flags) = command.split_once(' ').unwrap_or((command, ""));
-        let line = invocation().ketcd(command).word(&found.first().address());
+        let line = self.words.iter().fold(invocation().ketcd(command), |line, word| line.word(word)).word(&found.first().address());
         let line = if flags.is_empty() { line } else { line.and(flags) };
         match revisions {
             Some(revisions) => line.and("--rev").word(&revisions),
@@ -163,7 +160,6 @@ impl Missing {
         Ok(Self(named.filter(|((_, is_whole), _)| *is_whole).map(|((key, _), address)| (key, address.clone())).collect()))
     }
 
-    /// Something was read under this key.
     pub(in crate::cli) fn saw(&mut self, key: &[u8]) {
         self.0.retain(|(missing, _)| missing.as_bytes() != key);
     }
@@ -172,7 +168,7 @@ impl Missing {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(in crate::cli) async fn report(&self, session: &Session, question: &Search) -> Result<bool> {
+    pub(in crate::cli) async fn report(&self, session: &Session, question: &Search<'_>) -> Result<bool> {
         for (_, address) in &self.0 {
             question.report(session, address).await?;
         }
@@ -203,9 +199,6 @@ pub(in crate::cli) async fn note_nothing(session: &Session, addresses: Option<&[
 }
 
 /// Says that nothing was found, and where it was looked for: `what` says of what there is none.
-///
-/// # Errors
-/// The source cannot be read.
 pub(in crate::cli) async fn note_nothing_of(session: &Session, keys: &Keys, what: &str) -> Result<()> {
     let list = |address: &Address| matches!(address, Address::Objects { name: None, namespace: Some(_), .. });
     let is_within = match &keys.addresses[..] {
@@ -216,9 +209,6 @@ pub(in crate::cli) async fn note_nothing_of(session: &Session, keys: &Keys, what
 }
 
 /// The same where only the namespace was looked in, or where all were.
-///
-/// # Errors
-/// The source cannot be read.
 pub(in crate::cli) async fn note_nothing_within(session: &Session, is_within: bool, what: &str) -> Result<()> {
     if !is_within {
         note(&format!("nothing found: {what}"));
@@ -236,9 +226,6 @@ pub(in crate::cli) async fn note_nothing_within(session: &Session, is_within: bo
 }
 
 /// Says on standard error that the namespace of `-n` does not exist, where nothing was found for that reason.
-///
-/// # Errors
-/// The source cannot be read.
 pub(in crate::cli) async fn note_missing_namespace(session: &Session) -> Result<()> {
     let Some(namespace) = session.cluster.options.namespace.as_deref() else { return Ok(()) };
     if let Some(near) = session.cluster.missing_namespace(namespace).await? {

@@ -3,6 +3,7 @@
 use ketcd_cluster::rehearse::{Distribution, Forecast, ForecastKind, MAX_STATES, Rehearsal, RehearseAsked, rehearse};
 use ketcd_cluster::verify::{Verdict, Weight};
 use ketcd_cluster::{Cluster, Error, Options, Revision};
+use ketcd_kube::Release;
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
@@ -81,6 +82,20 @@ async fn what_people_made_and_changed_comes_first() {
     assert_eq!(of(&rehearsal, ForecastKind::Returns, Weight::Medium).headline, "1 ConfigMap comes back");
     let again = of(&rehearsal, ForecastKind::LostObjects, Weight::Low);
     assert!(again.affected[0].says.starts_with("is made again") && again.headline.is_empty(), "{again:?}");
+}
+
+/// After an upgrade any write stores the version of the new release; an API server returns the object in either.
+#[tokio::test]
+async fn another_stored_version_alone_is_not_lost() {
+    let web = || managed("Deployment", "web", &json!({"replicas": 2}), &[("kubectl-create", 1)]);
+    let mut store = beginning();
+    let (key, value) = web();
+    store.put(&key, value.replace("apps/v1", "apps/v1beta2").replace("\"replicas\":2", "\"replicas\":2,\"template\":null"));
+    let backup = database(store.finish(), Options::default()).await;
+    put(&mut store, web());
+    let rehearsal = rehearsed(&backup, &database(store.finish(), Options::default()).await).await;
+    let lost: Vec<&Forecast> = rehearsal.forecasts.iter().filter(|forecast| forecast.kind == ForecastKind::LostChanges).collect();
+    assert!(rehearsal.lost_revisions == Some(1) && lost.is_empty(), "{lost:?}");
 }
 
 #[tokio::test]
@@ -219,4 +234,18 @@ async fn too_many_states_are_refused() {
     let refused = rehearse(&backup, &over, &RehearseAsked::default()).await.unwrap_err();
     assert!(matches!(&refused, Error::Invalid { problem, .. } if problem.contains("17 states are too many")), "{refused:?}");
     assert!(rehearse(&backup, &over[1..], &RehearseAsked::default()).await.is_ok());
+}
+
+/// Data of 1.20 under an API server of 1.36.
+#[tokio::test]
+async fn what_the_running_server_does_not_serve_is_named() {
+    let backup = capture("k120-story", at_revision(1_700)).await;
+    let newest = capture("k120-story", Options::default()).await;
+    let asked = RehearseAsked { target: Some(Release(36)), ..RehearseAsked::default() };
+    let rehearsal = rehearse(&backup, &[&newest], &asked).await.unwrap();
+    let stored: Vec<&Forecast> = rehearsal.forecasts.iter().filter(|forecast| forecast.kind == ForecastKind::StoredVersions).collect();
+    let jobs = stored.iter().find(|forecast| forecast.says.contains("batch/v1beta1 CronJob")).unwrap();
+    assert_eq!(jobs.says, "1 object is stored as batch/v1beta1 CronJob, which 1.36 does not serve: to be rewritten once it runs");
+    assert!(jobs.commands.iter().any(|command| command.ends_with("kubectl replace -f -")), "{jobs:?}");
+    assert!(stored.iter().all(|forecast| !forecast.says.contains("on the way")), "{stored:?}");
 }

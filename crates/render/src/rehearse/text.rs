@@ -18,28 +18,39 @@ const LABEL_COLUMNS: usize = 11;
 /// Where the text behind the weight of a forecast begins, below it.
 const WEIGHT_COLUMNS: usize = 8;
 
-/// How many sources are shown, unless all are asked for.
+/// How many sources are shown on the first screen.
 const MAX_SOURCES_SHOWN: usize = 4;
 
-/// How much is shown of what is not known, unless all is asked for.
+/// How much of what is not known is shown on the first screen.
 const MAX_NOT_KNOWN_SHOWN: usize = 2;
 
-/// Writes a rehearsal; `is_wide` shows every forecast with its objects and commands. `checklist` is the command that prints the whole way.
+/// How much of a rehearsal is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// As much as fits the first screen of a terminal: what is left is counted.
+    Screen,
+    /// Every forecast, each with its first objects and its first command: nothing is folded where no screen is filled.
+    Forecasts,
+    /// Every object, every command and every step, too.
+    All,
+}
+
+/// Writes a rehearsal. `checklist` is the command that prints the whole way.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(of: &Rehearsal, checklist: &CommandLine, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
+pub fn write_text(of: &Rehearsal, checklist: &CommandLine, amount: Amount, out: &mut dyn StyledWrite) -> io::Result<()> {
     head(of, out)?;
     // Nothing that follows is about this cluster.
     let is_of_another = of.is_of_one_cluster == Some(false);
     let below: Vec<Line> =
-        [sources(of, is_wide), if is_of_another { Vec::new() } else { way(of, checklist, is_wide) }, not_known(of, is_wide)]
+        [sources(of, amount), if is_of_another { Vec::new() } else { way(of, checklist, amount) }, not_known(of, amount)]
             .into_iter()
             .flatten()
             .collect();
     if !is_of_another {
         let taken = lines_of(&decision(of)) + below.iter().map(Line::lines).sum::<usize>();
-        write_forecasts(of, taken, is_wide, out)?;
+        write_forecasts(of, taken, amount, out)?;
     }
     below.iter().try_for_each(|line| line.write(out))
 }
@@ -58,9 +69,13 @@ fn head(of: &Rehearsal, out: &mut dyn StyledWrite) -> io::Result<()> {
     }
 }
 
-fn write_forecasts(of: &Rehearsal, taken: usize, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
+fn write_forecasts(of: &Rehearsal, taken: usize, amount: Amount, out: &mut dyn StyledWrite) -> io::Result<()> {
     let forecasts: Vec<&Forecast> = Chapter::ALL.into_iter().flat_map(|chapter| of.chapter(chapter)).collect();
-    let details = if is_wide { vec![Detail::All; forecasts.len()] } else { details(&forecasts, taken, lines) };
+    let details = match amount {
+        Amount::Screen => details(&forecasts, taken, lines),
+        Amount::Forecasts => vec![Detail::Command; forecasts.len()],
+        Amount::All => vec![Detail::All; forecasts.len()],
+    };
     let (mut chapter, mut counted) = (None, Vec::new());
     for (forecast, detail) in forecasts.iter().zip(details) {
         if detail == Detail::Counted {
@@ -148,9 +163,9 @@ fn lines(of: &Forecast) -> Lines {
 }
 
 /// The sources, the best to restore first, where there are several.
-fn sources(of: &Rehearsal, is_wide: bool) -> Vec<Line> {
+fn sources(of: &Rehearsal, amount: Amount) -> Vec<Line> {
     let [_, _, ..] = &of.sources[..] else { return Vec::new() };
-    let shown = if is_wide { usize::MAX } else { MAX_SOURCES_SHOWN };
+    let shown = if amount == Amount::Screen { MAX_SOURCES_SHOWN } else { usize::MAX };
     let mut lines: Vec<Line> = Vec::new();
     for (place, one) in of.sources.iter().enumerate().take(shown) {
         lines.push(line(if place == 0 { "sources" } else { "" }, &format!("{}. {}", place + 1, visible(&source(one)))));
@@ -160,7 +175,7 @@ fn sources(of: &Rehearsal, is_wide: bool) -> Vec<Line> {
 }
 
 /// The way in short: whose it is, how many steps it has, and the command that prints it whole.
-fn way(of: &Rehearsal, checklist: &CommandLine, is_wide: bool) -> Vec<Line> {
+fn way(of: &Rehearsal, checklist: &CommandLine, amount: Amount) -> Vec<Line> {
     let way = &of.way;
     if way.steps.is_empty() {
         return Vec::new();
@@ -169,7 +184,7 @@ fn way(of: &Rehearsal, checklist: &CommandLine, is_wide: bool) -> Vec<Line> {
     let steps = if way.steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", way.steps.len()) };
     let bump = way.bump.map(|bump| format!(", revisions raised by {}", grouped(bump))).unwrap_or_default();
     let mut lines = vec![line("way", &visible(&format!("{}{evidence}: {steps}{bump}", distribution_words(way.distribution))))];
-    if is_wide {
+    if amount == Amount::All {
         for (place, step) in way.steps.iter().enumerate() {
             lines.push(line("", &format!("{}. {}", place + 1, visible(&step_words(step)))));
             lines.extend(step.commands.iter().map(|command| line("", &format!("   {}", paint(ACTOR, command)))));
@@ -184,8 +199,8 @@ fn step_words(of: &Step) -> String {
     if of.place.is_empty() { of.says.clone() } else { format!("{}: {}", of.place, of.says) }
 }
 
-fn not_known(of: &Rehearsal, is_wide: bool) -> Vec<Line> {
-    let shown = if is_wide { usize::MAX } else { MAX_NOT_KNOWN_SHOWN };
+fn not_known(of: &Rehearsal, amount: Amount) -> Vec<Line> {
+    let shown = if amount == Amount::Screen { MAX_NOT_KNOWN_SHOWN } else { usize::MAX };
     let label = |place: usize| if place == 0 { "not known" } else { "" };
     let mut lines: Vec<Line> = of
         .not_known
@@ -226,19 +241,19 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{affected, hostile, rehearsal};
+    use super::super::made_up::{affected, hostile, rehearsal, source};
     use super::*;
     use crate::style::plain;
     use ketcd_cluster::rehearse::ForecastKind;
 
-    fn text(of: &Rehearsal, is_wide: bool) -> String {
+    fn text(of: &Rehearsal, amount: Amount) -> String {
         let checklist = CommandLine::of("ketcd rehearse snapshot.db --over etcd-2 -o markdown");
-        plain(|out| write_text(of, &checklist, is_wide, out))
+        plain(|out| write_text(of, &checklist, amount, out))
     }
 
     #[test]
     fn the_first_screen_is_the_decision_with_its_reasons() {
-        let shown = text(&rehearsal(), false);
+        let shown = text(&rehearsal(), Amount::Screen);
         let (first, rest) = shown.split_once('\n').unwrap();
         assert!(
             first.starts_with("RESTORE of snapshot.db (r441846, 26 h old) over member etcd-2 (r512003): you lose 70,157 revisions"),
@@ -272,7 +287,7 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn wide_shows_every_object_and_every_command() {
-        let shown = text(&rehearsal(), true);
+        let shown = text(&rehearsal(), Amount::All);
         assert!(shown.contains("deploy/shop/web  spec.replicas 3 → 5  by alice  r500000"), "{shown}");
         assert_eq!(shown.matches("pod/shop/web-").count(), 118, "{shown}");
         assert!(shown.contains("2. on etcd-1: Restore the data") && shown.contains("--mark-compacted"), "{shown}");
@@ -284,12 +299,26 @@ not known  what containers run: no kubelet was asked
         let low =
             |kind| Forecast::new(kind, Weight::Low, "a remark of the usual length about something", vec![affected("Secret", "a", "b")]);
         many.forecasts.extend(ForecastKind::ALL.into_iter().map(low));
-        let shown = text(&many, false);
+        let shown = text(&many, Amount::Screen);
         assert!(
             shown.contains(&format!("{} more forecasts that weigh little (-o wide shows all)", 2 + ForecastKind::ALL.len())),
             "{shown}"
         );
         assert!(shown.lines().map(lines_of).sum::<usize>() < 24, "{shown}");
+    }
+
+    #[test]
+    fn nothing_is_folded_where_no_screen_is_filled() {
+        let mut many = rehearsal();
+        let more = |kind| Forecast::new(kind, Weight::Medium, "a remark", vec![affected("Secret", "a", "b"); 9]).with_command("ketcd ls");
+        many.forecasts.extend(ForecastKind::ALL.into_iter().map(more));
+        many.sources.extend((0..9).map(|number| source(&format!("etcd-{number}"), 7)));
+        many.not_known = (0..9).map(|number| format!("thing {number}")).collect();
+        let shown = text(&many, Amount::Forecasts);
+        assert!(!shown.contains("(-o wide shows all)"), "{shown}");
+        let counts = ["a remark", "9: secret/a/b", "ketcd ls", "etcd-8", "thing 8"].map(|part| shown.matches(part).count());
+        let all = ForecastKind::ALL.len();
+        assert_eq!(counts, [all, all, all, 1, 1], "{shown}");
     }
 
     /// Nearly all of a cluster is lost, and every chapter has something to say of it.
@@ -314,13 +343,13 @@ not known  what containers run: no kubelet was asked
             }
         });
         let lost = Rehearsal { forecasts: forecasts.collect(), ..rehearsal() };
-        let shown = text(&lost, false);
+        let shown = text(&lost, Amount::Screen);
         let height: usize = shown.lines().map(lines_of).sum();
         assert!(height < 24, "{height} lines:\n{shown}");
         let (first, rest) = shown.split_once('\n').unwrap();
         assert!(first.contains("you lose 70,157 revisions: 3 namespaces (3 by people), ") && first.contains(" more; better: "), "{first}");
         assert!(rest.starts_with("lost       high    ") && rest.contains(" more forecasts (-o wide shows all)"), "{rest}");
-        assert!(text(&lost, true).matches("150,000 Pods").count() == ForecastKind::ALL.len(), "wide shows all");
+        assert!(text(&lost, Amount::All).matches("150,000 Pods").count() == ForecastKind::ALL.len(), "wide shows all");
     }
 
     #[test]
@@ -338,7 +367,7 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn another_cluster_ends_the_answer() {
-        let shown = text(&Rehearsal { is_of_one_cluster: Some(false), ..rehearsal() }, false);
+        let shown = text(&Rehearsal { is_of_one_cluster: Some(false), ..rehearsal() }, Amount::Screen);
         assert!(
             shown.contains("do not: the backup is of another cluster") && !shown.contains("lost  ") && !shown.contains("way  "),
             "{shown}"
@@ -347,8 +376,8 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn names_drive_no_terminal() {
-        for is_wide in [false, true] {
-            let shown = text(&hostile(), is_wide);
+        for amount in [Amount::Screen, Amount::Forecasts, Amount::All] {
+            let shown = text(&hostile(), amount);
             assert!(!shown.contains('\x1b') && !shown.lines().any(|line| line.starts_with("# heading")), "{shown}");
         }
     }

@@ -8,11 +8,15 @@ use super::contract::verify::Verdict;
 use super::duration;
 use super::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use super::visible::visible;
-use super::words::grouped;
+use super::words::{bytes, grouped};
 use ketcd_cluster::verify::{self as answer, Finding, FindingKind, Verification, Weight};
+use ketcd_store::Member;
 
 /// How many findings of a kind are shown, unless all are asked for.
 const MAX_FINDINGS_SHOWN: usize = 10;
+
+/// How many members are named.
+const MAX_MEMBERS_NAMED: usize = 5;
 
 /// Writes verifications, the best source first; `is_wide` shows every finding.
 ///
@@ -98,6 +102,9 @@ fn details(of: &Verification, is_wide: bool, out: &mut dyn StyledWrite) -> io::R
             line(out, kind.name(), &paint(FAINT, format!("{} more (-o wide shows all)", grouped(more))).to_string())?;
         }
     }
+    if let Some(cluster) = cluster(of) {
+        line(out, "cluster", &visible(&cluster))?;
+    }
     if let Some(hash) = of.hash_kv {
         let compacted = hash.compacted.map_or_else(|| "nothing compacted".to_owned(), |revision| format!("compacted at {revision}"));
         line(out, "HashKV", &format!("{} at revision {}, {compacted}", hash.hash, hash.revision))?;
@@ -109,6 +116,34 @@ fn details(of: &Verification, is_wide: bool, out: &mut dyn StyledWrite) -> io::R
         line(out, if place == 0 { "not checked" } else { "" }, &paint(WARNING, text).to_string())?;
     }
     Ok(())
+}
+
+/// What the data are of: the etcd, its members, the API server's release, the readable history and the size; `None` where nothing is known.
+fn cluster(of: &Verification) -> Option<String> {
+    if of.revision().0 == 0 {
+        return None;
+    }
+    let mut parts: Vec<String> = of.cluster_id.iter().map(|id| format!("id {id}")).collect();
+    parts.extend(of.release.map(|release| format!("Kubernetes {release}")));
+    let members = of.members.iter().take(MAX_MEMBERS_NAMED).map(member);
+    parts.extend(members);
+    let more = of.members.len().saturating_sub(MAX_MEMBERS_NAMED);
+    parts.extend((more > 0).then(|| format!("{more} more members")));
+    let length = of.oldest_written.zip(of.written).map(|(oldest, newest)| newest.duration_since(oldest).as_secs_f64());
+    let length = length.map(|seconds| format!(" ({})", duration::length(seconds))).unwrap_or_default();
+    parts.push(format!("revisions {} to {}{length}", of.span.oldest, of.span.newest));
+    parts.extend((of.bytes > 0).then(|| bytes(of.bytes)));
+    Some(parts.join(", "))
+}
+
+/// A member with its release and how full it is: `member etcd-1 (3.7.3, 12 % of its quota)`.
+fn member(of: &Member) -> String {
+    let name = [&of.name, &of.endpoint, &of.id].into_iter().find(|name| !name.is_empty()).map_or("without a name", String::as_str);
+    let quota = of.db_size_quota.filter(|quota| *quota > 0);
+    let full = quota.map(|quota| format!("{} % of its quota", of.db_size.saturating_mul(100) / quota));
+    let known: Vec<String> = Some(&of.version).filter(|version| !version.is_empty()).cloned().into_iter().chain(full).collect();
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+    format!("member {name}{known}")
 }
 
 fn write_finding(finding: &Finding, out: &mut dyn StyledWrite) -> io::Result<()> {
@@ -146,10 +181,13 @@ mod tests {
             kind: SourceKind::Db,
             span: RevisionSpan { oldest: Revision(1), newest: Revision(441_846), compacted: None },
             written: None,
+            oldest_written: None,
             age: Some(Duration::from_secs(26 * 60 + 5)),
             keys: 253_323,
             bytes: 1,
             cluster_id: None,
+            members: Vec::new(),
+            release: None,
             hash_kv: None,
             log: None,
             findings: Vec::new(),
@@ -201,6 +239,22 @@ mod tests {
         let many = Verification { findings: vec![Finding::new(FindingKind::Reference, Weight::Low, "gone"); 30], ..of };
         assert!(plain(|out| write_text(std::slice::from_ref(&many), false, out)).contains("reference     20 more (-o wide shows all)"));
         assert!(!plain(|out| write_text(&[many], true, out)).contains("more (-o wide"));
+    }
+
+    #[test]
+    fn the_cluster_is_told_in_one_line() {
+        let at = |text: &str| Some(text.parse().unwrap());
+        let of = Verification {
+            cluster_id: Some("790f2b6e7db11d19".to_owned()),
+            release: Some(ketcd_kube::Release(36)),
+            oldest_written: at("2026-11-20T22:00:00Z"),
+            written: at("2026-11-20T22:12:01Z"),
+            bytes: 16 << 20,
+            ..verification()
+        };
+        assert_eq!(cluster(&of).as_deref(), Some("id 790f2b6e7db11d19, Kubernetes 1.36, revisions 1 to 441846 (12m01s), 16.0 MiB"));
+        let nothing = RevisionSpan { oldest: Revision(0), newest: Revision(0), compacted: None };
+        assert_eq!(cluster(&Verification { span: nothing, ..of }), None);
     }
 
     #[test]

@@ -15,9 +15,6 @@ pub(super) struct ExtractCommands {
 }
 
 /// Returns them. Who wrote an object since shows in its version of then: where the newest state has compacted that, the backup is read with it.
-///
-/// # Errors
-/// The newest state cannot be read.
 pub(super) async fn commands(states: &States<'_>, newest: &State<'_>) -> Result<ExtractCommands> {
     let since = states.backup.revision;
     let (old, new) = (&states.backup_status, states.newest_status.as_ref().unwrap_or(&states.backup_status));

@@ -8,8 +8,8 @@ use ketcd_store::load::{self, Limits};
 use ketcd_testing::etcd_file::Record;
 use ketcd_testing::snapshot;
 
-use super::asked::RehearseAsked;
 use super::forecast::{Forecast, ForecastKind};
+use super::rehearse_options::RehearseAsked;
 use super::states::States;
 use crate::cluster::{Cluster, built_in};
 use crate::options::Options;

@@ -1,6 +1,5 @@
 //! `rehearse`: what a restore of a backup would do, computed from the backup and the newest state that still exists.
 
-mod asked;
 mod done;
 mod extraction;
 mod fits;
@@ -12,6 +11,7 @@ mod objects;
 #[cfg(test)]
 mod recorded;
 mod rehearsal;
+mod rehearse_options;
 mod runs;
 mod source;
 mod sources;
@@ -19,10 +19,10 @@ mod stale;
 mod states;
 mod way;
 
-pub use asked::{MAX_HELD_BYTES, MAX_STATES, RehearseAsked};
 pub use done::{Outcome, Scored, compare};
 pub use forecast::{Affected, Chapter, Forecast, ForecastKind};
 pub use rehearsal::Rehearsal;
+pub use rehearse_options::{MAX_HELD_BYTES, MAX_STATES, RehearseAsked};
 pub use source::RehearsedSource;
 pub use way::{Distribution, Step, Way};
 

@@ -36,7 +36,6 @@ impl Pair {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// What a forecast says of it.
     pub(super) fn affected(&self, says: impl Into<String>) -> Affected {
         let affected = self.object().map_or_else(Affected::default, |object| affected(object, says));
         Affected { revision: self.revision, ..affected }
@@ -74,9 +73,6 @@ pub(super) fn pairs<'s>(states: &'s States<'_>, path: &'s str) -> impl Iterator<
 }
 
 /// The keys below a path such as `/minions/`, without it.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn names(state: &State<'_>, path: &str) -> Result<BTreeSet<String>> {
     let below = state.key(path);
     let keys = KeyRange::prefix(below.as_str());
@@ -108,22 +104,18 @@ pub(super) fn items<'o>(object: &'o Value, pointer: &str) -> impl Iterator<Item 
     object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The name of an object.
 pub(super) fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// The namespace and the name of an object.
 pub(super) fn full_name(object: &Value) -> (String, String) {
     (text(object, "/metadata/namespace").to_owned(), name(object).to_owned())
 }
 
-/// The uid of an object.
 pub(super) fn uid(object: &Value) -> &str {
     text(object, "/metadata/uid")
 }
 
-/// The owner that controls an object.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
     items(object, "/metadata/ownerReferences").find(|owner| owner["controller"] == true)
 }

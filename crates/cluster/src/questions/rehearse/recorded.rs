@@ -6,9 +6,9 @@ use ketcd_store::load::Limits;
 use ketcd_store::{At, Revision};
 use ketcd_testing::testdata;
 
-use super::asked::RehearseAsked;
 use super::forecast::{Forecast, ForecastKind};
 use super::objects::text;
+use super::rehearse_options::RehearseAsked;
 use super::states::States;
 use super::{fits, runs, stale};
 use crate::cluster::Cluster;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use ketcd_store::{Revision, SourceKind};
 
-use super::asked::RehearseAsked;
+use super::rehearse_options::RehearseAsked;
 use super::states::{State, uid_of_cluster};
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -85,7 +85,6 @@ pub(super) async fn newest<'c>(over: &[&'c Cluster]) -> Result<Option<&'c Cluste
     Ok(newest.map(|(_, cluster)| cluster))
 }
 
-/// Whether two uids are of one cluster.
 fn is_same(one: Option<&str>, other: Option<&str>) -> Option<bool> {
     Some(one? == other?)
 }
@@ -124,11 +123,10 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<RehearsedSource> {
     candidates.into_iter().map(named).collect()
 }
 
-/// Says of a source of another cluster that it is one.
 fn named(Candidate { mut source, is_of_backups_cluster }: Candidate) -> RehearsedSource {
     if is_of_backups_cluster == Some(false) {
-        const OTHER: &str = "it is of another cluster than the backup";
-        source.says = if source.says.is_empty() { OTHER.to_owned() } else { format!("{OTHER}; {}", source.says) };
+        const OTHER_CLUSTER: &str = "it is of another cluster than the backup";
+        source.says = if source.says.is_empty() { OTHER_CLUSTER.to_owned() } else { format!("{OTHER_CLUSTER}; {}", source.says) };
     }
     source
 }

@@ -10,7 +10,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use ketcd_kube::{Body, Decoder, Object};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, SourceStatus, Want};
 
-use super::asked::RehearseAsked;
+use super::rehearse_options::RehearseAsked;
 use super::sources::{flags_of, names_of};
 use crate::cluster::Cluster;
 use crate::cores;
@@ -23,7 +23,6 @@ const OPENSHIFT_OWN_PATH: &str = "/openshift.io/";
 /// Where Events are stored, which are counted and not read.
 const EVENT_PATH: &[u8] = b"/events/";
 
-/// A cluster at a revision.
 pub(super) struct State<'c> {
     /// The cluster.
     pub cluster: &'c Cluster,
@@ -45,7 +44,6 @@ pub(super) struct Differing {
     pub after: Option<KeyValue>,
 }
 
-/// What is compared.
 pub(super) struct States<'c> {
     /// The backup.
     pub backup: State<'c>,
@@ -142,9 +140,6 @@ impl<'c> State<'c> {
 
 impl<'c> States<'c> {
     /// Compares two states key by key.
-    ///
-    /// # Errors
-    /// A source cannot be read.
     pub(super) async fn of(backup: &'c Cluster, newest: Option<&'c Cluster>, asked: &'c RehearseAsked) -> Result<Self> {
         let backup = State::of(backup).await?;
         let newest = match newest {
@@ -198,7 +193,7 @@ impl<'c> States<'c> {
 
 /// Compares the keys of two states; `None` where more would have to be held of a running etcd than these bytes.
 async fn compare(backup: &State<'_>, newest: &State<'_>, max_held_bytes: usize) -> Result<Option<Vec<Differing>>> {
-    let mut found = Found { differing: Vec::new(), left_bytes: newest.cluster.source.is_shared().then_some(max_held_bytes) };
+    let mut found = DifferenceFound { differing: Vec::new(), left_bytes: newest.cluster.source.is_shared().then_some(max_held_bytes) };
     if !found.compare(backup, newest, "/").await? {
         return Ok(None);
     }
@@ -212,13 +207,13 @@ async fn compare(backup: &State<'_>, newest: &State<'_>, max_held_bytes: usize) 
 }
 
 /// What differs, while it is found.
-struct Found {
+struct DifferenceFound {
     differing: Vec<Differing>,
     /// How many bytes more may be held; `None` without a bound.
     left_bytes: Option<usize>,
 }
 
-impl Found {
+impl DifferenceFound {
     /// Merges the keys of two states below a path, both ascending. Returns whether all could be held.
     async fn compare(&mut self, backup: &State<'_>, newest: &State<'_>, path: &str) -> Result<bool> {
         let (mut old, mut new) = (backup.below(path).await?, newest.below(path).await?);
@@ -311,11 +306,11 @@ mod tests {
     #[test]
     fn no_more_is_held_than_may_be() {
         let bytes_held = "/registry/pods/lab/web".len() + "value".len();
-        let mut found = Found { differing: Vec::new(), left_bytes: Some(2 * bytes_held) };
+        let mut found = DifferenceFound { differing: Vec::new(), left_bytes: Some(2 * bytes_held) };
         let held: Vec<bool> = (0..3).map(|_| found.hold(differing("value"))).collect();
         assert_eq!((held, found.differing.len()), (vec![true, true, false], 2));
         assert!(found.hold(Differing { after: None, ..differing("") }), "what is gone is in the backup's file");
-        let mut file = Found { differing: Vec::new(), left_bytes: None };
+        let mut file = DifferenceFound { differing: Vec::new(), left_bytes: None };
         assert!((0..100).all(|_| file.hold(differing("value"))));
         assert!(file.hold(Differing { path: Bytes::from_static(b"/events/lab/web.1"), ..differing("value") }));
         assert!(file.differing.last().unwrap().after.as_ref().unwrap().value.is_empty(), "Events are counted");

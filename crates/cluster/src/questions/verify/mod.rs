@@ -71,19 +71,19 @@ impl Cluster {
             all.add(comparison::check(before, &self.holdings().await?, name, asked.keys_within));
         }
         let verification = Verification {
-            name: status.name.clone(),
             kind: status.kind,
             span,
             written: written.newest,
+            oldest_written: written.oldest,
             age: written.age(asked.now),
             keys,
             bytes: status.file_bytes,
             cluster_id: status.cluster_id.clone(),
+            members: status.members.clone(),
+            release: self.release_evidence.release(),
             hash_kv,
             log,
-            findings: Vec::new(),
-            checked: Vec::new(),
-            not_checked: Vec::new(),
+            ..Verification::nothing_found(&status.name)
         };
         Ok(verification.with(all))
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use ketcd_store::{HashKv, LogState, Revision, RevisionSpan, SourceKind};
+use ketcd_kube::Release;
+use ketcd_store::{HashKv, LogState, Member, Revision, RevisionSpan, SourceKind};
 
 use super::finding::{Finding, FindingKind, Weight};
 use super::part::Part;
@@ -42,6 +43,8 @@ pub struct Verification {
     pub span: RevisionSpan,
     /// When the newest revision that can be dated was written; `None` where nothing dates it.
     pub written: Option<Timestamp>,
+    /// The same of the oldest.
+    pub oldest_written: Option<Timestamp>,
     /// How long before the question that was; `None` where either time is not known.
     pub age: Option<Duration>,
     /// Keys that are alive at the newest revision.
@@ -50,6 +53,10 @@ pub struct Verification {
     pub bytes: u64,
     /// etcd's cluster id, hexadecimal, where known.
     pub cluster_id: Option<String>,
+    /// The members of the etcd, as far as the data name them.
+    pub members: Vec<Member>,
+    /// The API server's release, where its objects show it.
+    pub release: Option<Release>,
     /// etcd's hash of all that it holds, where that can be computed.
     pub hash_kv: Option<HashKv>,
     /// How far a member's log reaches.
@@ -87,10 +94,13 @@ impl Verification {
             kind: SourceKind::Db,
             span: RevisionSpan { oldest: nothing, newest: nothing, compacted: None },
             written: None,
+            oldest_written: None,
             age: None,
             keys: 0,
             bytes: 0,
             cluster_id: None,
+            members: Vec::new(),
+            release: None,
             hash_kv: None,
             log: None,
             findings: Vec::new(),

@@ -28,7 +28,7 @@ pub async fn compare(rehearsal: &Rehearsal, live: &Cluster) -> Result<Vec<Scored
             continue;
         }
         scored.extend(forecast.affected.iter().map(|affected| {
-            let (outcome, evidence) = score::of(forecast.kind, affected, &running);
+            let (outcome, evidence) = score::of(forecast, affected, &running);
             Scored { kind: forecast.kind, affected: affected.clone(), outcome, evidence }
         }));
     }
@@ -128,6 +128,18 @@ mod tests {
         check(ForecastKind::LostObjects, affected("ConfigMap", "a", "c", ""), Outcome::NotObservable, "no uid");
         check(ForecastKind::Returns, affected("ConfigMap", "a", "c", "u3"), Outcome::Right, "it is there");
         check(ForecastKind::Returns, affected("ConfigMap", "a", "gone", "u3"), Outcome::Wrong, "not there");
+    }
+
+    #[test]
+    fn what_controllers_decide_on_may_be_gone_again() {
+        let mut rehearsal = rehearsal(vec![(ForecastKind::Returns, vec![affected("APIService", "", "v1beta1.example.com", "u9")])]);
+        rehearsal.forecasts[0].weight = Weight::Low;
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let scored = runtime.block_on(compare(&rehearsal, &live())).unwrap();
+        assert_eq!(
+            (scored[0].outcome, &*scored[0].evidence),
+            (Outcome::NotObservable, "it is not there: its controller may have deleted it since")
+        );
     }
 
     #[test]

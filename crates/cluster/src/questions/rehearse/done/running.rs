@@ -31,7 +31,6 @@ pub(super) struct Running {
     new_pods: BTreeMap<(String, String), NewPod>,
 }
 
-/// An object that is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Present {
     /// Its uid; empty where it has none.
@@ -44,7 +43,6 @@ pub(super) struct Present {
     pub started: Option<Timestamp>,
 }
 
-/// A pod of a Job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewPod {
     /// Its name.
@@ -55,9 +53,6 @@ pub(super) struct NewPod {
 
 impl Running {
     /// Reads the newest state.
-    ///
-    /// # Errors
-    /// The cluster cannot be read.
     pub(super) async fn read(rehearsal: &Rehearsal, live: &Cluster) -> Result<Self> {
         let (prefix, kinds, revision) = (live.prefix().await?, live.kinds().await?, live.revision().await?);
         let affected = || rehearsal.forecasts.iter().flat_map(|forecast| &forecast.affected);

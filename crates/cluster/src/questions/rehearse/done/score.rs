@@ -2,18 +2,22 @@
 
 use ketcd_store::Revision;
 
-use super::super::forecast::{Affected, ForecastKind};
+use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::outcome::Outcome;
 use super::running::{Present, Running};
+use crate::verify::Weight;
 
-/// An outcome with what shows it.
 type Score = (Outcome, String);
 
 /// Says what became of a forecast about an object.
-pub(super) fn of(kind: ForecastKind, affected: &Affected, running: &Running) -> Score {
+pub(super) fn of(forecast: &Forecast, affected: &Affected, running: &Running) -> Score {
     let present = running.present(affected);
-    match kind {
+    match forecast.kind {
         ForecastKind::LostObjects => lost(affected, present),
+        // Where it weighs little, controllers decide on what comes back.
+        ForecastKind::Returns if forecast.weight == Weight::Low && present.is_none() => {
+            (Outcome::NotObservable, "it is not there: its controller may have deleted it since".to_owned())
+        }
         ForecastKind::Returns => there(present),
         ForecastKind::ApiServers => api_server(affected, present, running),
         ForecastKind::PodsReturn | ForecastKind::PodsOrphaned => returned_pod(affected, present),

@@ -40,9 +40,6 @@ struct Callback {
 }
 
 /// Returns which callbacks fail.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let mut callbacks = Vec::new();
     for path in CALLING_PATHS {
@@ -56,7 +53,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
         let (mut failing, mut is_harm) = (Vec::new(), false);
         for callback in callbacks {
             let Some(why) = servers.trouble(&callback.service) else { continue };
-            is_harm |= callback.is_about_pods || why == MISSING;
+            is_harm |= callback.is_about_pods || why == MISSING_SERVICE;
             let (namespace, service) = &callback.service;
             failing.push(Affected { says: format!("{} by {namespace}/{service}, {why}", callback.fails), ..callback.owner });
         }
@@ -106,13 +103,12 @@ fn callbacks_of(object: &Value) -> Vec<Callback> {
     }
 }
 
-/// Whether a webhook is asked about pods.
 fn matches_pods(webhook: &Value) -> bool {
     let resources = items(webhook, "/rules").flat_map(|rule| items(rule, "/resources"));
     resources.filter_map(Value::as_str).any(|resource| matches!(resource, "pods" | "*" | "*/*"))
 }
 
-const MISSING: &str = "a Service that the backup does not have";
+const MISSING_SERVICE: &str = "a Service that the backup does not have";
 
 /// The Services that are called, with the pods behind them.
 struct Servers {
@@ -159,7 +155,7 @@ impl Servers {
 
     /// Why a Service does not answer; `None` where nothing says that it does not.
     fn trouble(&self, service: &(String, String)) -> Option<&'static str> {
-        let Some(selector) = self.services.get(service) else { return Some(MISSING) };
+        let Some(selector) = self.services.get(service) else { return Some(MISSING_SERVICE) };
         if self.without_address.contains(service) {
             return Some("a Service that has neither a selector nor an address");
         }

@@ -23,9 +23,8 @@ const MAX_COMMANDS: usize = 20;
 /// A key by provider, name and, of a plugin, the id of its key.
 type KeyName = (Scheme, String, Option<String>);
 
-/// What is sealed under a key.
 #[derive(Default)]
-struct Sealed {
+struct SealedUse {
     values: u64,
     opened: u64,
     resources: BTreeSet<String>,
@@ -33,9 +32,6 @@ struct Sealed {
 }
 
 /// Returns which keys are needed.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let needed = by_key(states.backup.cluster.seals(None).await?);
     let now = match &states.newest {
@@ -49,8 +45,8 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     Ok(forecasts)
 }
 
-fn by_key(rows: Vec<AuditRow>) -> BTreeMap<KeyName, Sealed> {
-    let mut keys: BTreeMap<KeyName, Sealed> = BTreeMap::new();
+fn by_key(rows: Vec<AuditRow>) -> BTreeMap<KeyName, SealedUse> {
+    let mut keys: BTreeMap<KeyName, SealedUse> = BTreeMap::new();
     for row in rows.into_iter().filter(|row| row.scheme != Scheme::Identity) {
         let sealed = keys.entry((row.scheme, row.name, row.key_id)).or_default();
         sealed.values += row.values;
@@ -61,7 +57,7 @@ fn by_key(rows: Vec<AuditRow>) -> BTreeMap<KeyName, Sealed> {
     keys
 }
 
-fn of_needed(needed: &BTreeMap<KeyName, Sealed>, now: Option<&BTreeMap<KeyName, Sealed>>) -> Option<Forecast> {
+fn of_needed(needed: &BTreeMap<KeyName, SealedUse>, now: Option<&BTreeMap<KeyName, SealedUse>>) -> Option<Forecast> {
     let (mut affected, mut weight, mut missing) = (Vec::new(), Weight::Low, Vec::new());
     for (key, sealed) in needed {
         let name = label(key);
@@ -108,9 +104,9 @@ fn label((scheme, name, key_id): &KeyName) -> String {
 }
 
 /// What is sealed now and was not in the backup.
-fn of_plain(needed: &BTreeMap<KeyName, Sealed>, now: Option<&BTreeMap<KeyName, Sealed>>) -> Option<Forecast> {
+fn of_plain(needed: &BTreeMap<KeyName, SealedUse>, now: Option<&BTreeMap<KeyName, SealedUse>>) -> Option<Forecast> {
     let resources =
-        |keys: &BTreeMap<KeyName, Sealed>| -> BTreeSet<String> { keys.values().flat_map(|sealed| sealed.resources.clone()).collect() };
+        |keys: &BTreeMap<KeyName, SealedUse>| -> BTreeSet<String> { keys.values().flat_map(|sealed| sealed.resources.clone()).collect() };
     let (then, now) = (resources(needed), resources(now?));
     let plain: Vec<Affected> = now
         .difference(&then)

@@ -21,9 +21,6 @@ use crate::verify::Weight;
 const SERVICE_PATH: &str = "/services/specs/";
 
 /// Returns which addresses are given twice, and which are free again while they are still in use.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     if states.newest.is_none() {
         states.note("which service addresses and node ports others have now: no newer state");

@@ -12,9 +12,6 @@ use super::states::States;
 use crate::error::Result;
 
 /// Returns what will be.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let mut forecasts = volumes::forecasts(states).await?;
     forecasts.extend(nodes::forecasts(states).await?);

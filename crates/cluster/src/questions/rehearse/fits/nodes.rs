@@ -18,7 +18,6 @@ use super::super::states::{State, States};
 use crate::error::Result;
 use crate::verify::Weight;
 
-/// For how many nodes a command is printed.
 const MAX_COMMANDS: usize = 20;
 
 /// Taints that controllers set by what the kubelet reports, and set anew.
@@ -28,9 +27,6 @@ const CONDITION_TAINT_PREFIX: &str = "node.kubernetes.io/";
 const OUT_OF_SERVICE_TAINT: &str = "node.kubernetes.io/out-of-service";
 
 /// Returns what becomes of nodes.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else {
         states.note("which nodes are gone or came since the backup: no newer state");
@@ -70,9 +66,13 @@ fn of_gone(nodes: Vec<Affected>) -> Option<Forecast> {
         return None;
     }
     let count = counted(nodes.len(), "node", "nodes");
+    let (are, they, nodes_without, their) = match nodes.len() {
+        1 => ("is", "it", "a Node", "its"),
+        _ => ("are", "they", "Nodes", "their"),
+    };
     let says = format!(
-        "{count} of the backup are gone: they would come back as Nodes without a kubelet, Ready until the controllers miss their reports, with the pods \
-         that they had"
+        "{count} of the backup {are} gone: {they} would come back as {nodes_without} without a kubelet, Ready until the controllers miss {their} \
+         reports, with the pods that {they} had"
     );
     let headline = format!("{count} back from the dead");
     let delete: Vec<String> =
@@ -86,9 +86,13 @@ fn of_unknown(nodes: Vec<Affected>) -> Option<Forecast> {
         return None;
     }
     let count = counted(nodes.len(), "node", "nodes");
+    let kubelets = if nodes.len() == 1 {
+        "its kubelet is restarted, which registers only when it starts"
+    } else {
+        "their kubelets are restarted, which register only when they start"
+    };
     let says = format!(
-        "{count} came after the backup and would be missing until their kubelets are restarted, which register only when they start; labels, taints and \
-         cordons that others set would be lost"
+        "{count} came after the backup and would be missing until {kubelets}; labels, taints and cordons that others set would be lost"
     );
     let commands: Vec<String> = nodes
         .iter()

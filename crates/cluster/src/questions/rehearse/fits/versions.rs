@@ -24,9 +24,6 @@ const MAX_COMMANDS: usize = 20;
 const DEFINITION_PATH: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// Returns what is not served.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let mut forecasts = of_release(states).await?;
     forecasts.extend(undefined(states).await?);
@@ -48,7 +45,12 @@ async fn of_release(states: &States<'_>) -> Result<Vec<Forecast>> {
             let subject = cluster.subject_of(key.as_bytes()).await?;
             affected.push(Affected { subject, says: "is the first of them".to_owned(), ..Affected::default() });
         }
-        let forecast = Forecast::new(ForecastKind::StoredVersions, finding.weight, finding.says, affected);
+        // An upgrade can stop on the way and rewrite; a restore cannot.
+        let says = match finding.says.split_once(": rewrite ").filter(|_| finding.key.is_some()) {
+            Some((stored, _)) => format!("{stored}: to be rewritten once it runs"),
+            None => finding.says,
+        };
+        let forecast = Forecast::new(ForecastKind::StoredVersions, finding.weight, says, affected);
         let forecast = finding.evidence.into_iter().filter(|fact| fact.starts_with("kubectl ")).fold(forecast, Forecast::with_command);
         forecasts.push(forecast.with_command(states.of_backup(&format!("verify --target {target}"))));
     }

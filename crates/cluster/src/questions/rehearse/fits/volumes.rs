@@ -22,9 +22,6 @@ use crate::verify::Weight;
 const SHARED_MODES: [&str; 2] = ["ReadWriteMany", "ReadOnlyMany"];
 
 /// Returns what becomes of volumes.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else {
         states.note("which volumes were deleted, made or attached elsewhere since the backup: no newer state");
@@ -80,7 +77,7 @@ impl Volumes {
     }
 
     fn finish(self, states: &States<'_>) -> Vec<Forecast> {
-        const SHOW: &str = "kubectl get persistentvolumes -o wide";
+        const SHOW_COMMAND: &str = "kubectl get persistentvolumes -o wide";
         let mut forecasts = Vec::new();
         if !self.gone.is_empty() {
             let count = counted(self.gone.len(), "volume", "volumes");
@@ -89,12 +86,12 @@ impl Volumes {
                 format!("{deleted}, and the reclaim policy deletes the disk too: the restored volumes would say Bound and have no disk");
             let headline = format!("{count} {} gone", if self.gone.len() == 1 { "is" } else { "are" });
             let forecast = Forecast::new(ForecastKind::VolumesGone, Weight::High, says, self.gone).with_headline(headline);
-            forecasts.push(forecast.with_command(SHOW));
+            forecasts.push(forecast.with_command(SHOW_COMMAND));
         }
         if !self.kept.is_empty() {
             let deleted = counted(self.kept.len(), "volume was deleted since", "volumes were deleted since");
             let says = format!("{deleted}, and the reclaim policy keeps the disk: what nobody deleted would be back");
-            forecasts.push(Forecast::new(ForecastKind::VolumesGone, Weight::Low, says, self.kept).with_command(SHOW));
+            forecasts.push(Forecast::new(ForecastKind::VolumesGone, Weight::Low, says, self.kept).with_command(SHOW_COMMAND));
         }
         if !self.given_away.is_empty() {
             let count = counted(self.given_away.len(), "volume", "volumes");
@@ -102,7 +99,7 @@ impl Volumes {
             let says = format!("{belong} to other claims now, and would belong to those of the backup again, with the data of now");
             let headline = format!("{count} would change claims");
             let forecast = Forecast::new(ForecastKind::VolumesElsewhere, Weight::Medium, says, self.given_away).with_headline(headline);
-            forecasts.push(forecast.with_command(SHOW));
+            forecasts.push(forecast.with_command(SHOW_COMMAND));
         }
         if !self.unknown.is_empty() {
             let count = counted(self.unknown.len(), "volume", "volumes");
@@ -116,7 +113,6 @@ impl Volumes {
     }
 }
 
-/// What a volume is outside of the cluster.
 fn disk(volume: &Value) -> String {
     let handle = text(volume, "/spec/csi/volumeHandle");
     if handle.is_empty() { "a volume without a CSI driver".to_owned() } else { format!("{handle} of {}", text(volume, "/spec/csi/driver")) }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use ketcd_history::diff::{Detail, FieldChange, object_fields};
+use ketcd_history::diff::{Detail, Field, FieldChange, object_fields};
 use ketcd_history::{Change, ChangeKind, ObjectVersion, actor, noise};
 use ketcd_kube::{Kinds, RegistryKey};
 use ketcd_restore::exclusions::Surroundings;
@@ -29,7 +29,6 @@ const PASSED_OVER: [&str; 7] = [
     "/openshift.io/oauth/authorizetokens/",
 ];
 
-/// How many changed fields are named.
 const MAX_FIELDS_NAMED: usize = 3;
 
 /// What is looked at besides the key itself.
@@ -50,7 +49,6 @@ pub(super) struct Judging<'s> {
     pub users: HashMap<Bytes, Writer>,
 }
 
-/// What is to be said of a key.
 pub(super) struct Judged {
     /// Whether the object is lost, goes back or comes back.
     pub kind: ForecastKind,
@@ -109,7 +107,8 @@ impl Judging<'_> {
         (ForecastKind::Returns, again.is_some(), again.unwrap_or_else(|| "comes back".to_owned()))
     }
 
-    /// What becomes of an object that was written since; `None` where only heartbeats and bookkeeping differ (`compare::Difference::weight`).
+    /// What becomes of an object that was written since; `None` where only heartbeats and bookkeeping differ (`compare::Difference::weight`), or the form
+    /// in which it is stored.
     fn changed(&self, change: &Change) -> Option<(ForecastKind, bool, String)> {
         let kind = ForecastKind::LostChanges;
         let (Some(before), Some(after)) = (change.before.whole(), change.after.whole()) else {
@@ -119,7 +118,8 @@ impl Judging<'_> {
             let again = remade(after, self, Lost::Change);
             return Some((kind, again.is_some(), again.unwrap_or_else(|| "was made anew since: the one before it comes back".to_owned())));
         }
-        let (fields, _) = noise::fold(object_fields(before, after, Detail::Story));
+        let (mut fields, _) = noise::fold(object_fields(before, after, Detail::Story));
+        fields.retain(|field| !is_stored_form(field));
         if fields.is_empty() {
             return None;
         }
@@ -158,7 +158,6 @@ fn kind_of(differing: &Differing) -> ChangeKind {
     }
 }
 
-/// A version as it is stored in a state.
 fn version(state: &State<'_>, entry: Option<&KeyValue>) -> ObjectVersion {
     let decode = |entry: &KeyValue| state.cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into();
     entry.map_or(ObjectVersion::Absent, decode)
@@ -167,6 +166,14 @@ fn version(state: &State<'_>, entry: Option<&KeyValue>) -> ObjectVersion {
 /// The object that a key is of; `None` where it is of none.
 fn subject(state: &State<'_>, kinds: &Kinds, key: &[u8]) -> Option<KeySubject> {
     RegistryKey::parse(state.prefix, key, kinds).object().map(KeySubject::of)
+}
+
+/// Whether a field says how an object is stored, not what it is: the version, as API servers return the one that is asked for, and an empty value that one
+/// release writes and another leaves out (the creation time of pod templates, up to 1.33).
+fn is_stored_form(field: &FieldChange<'_>) -> bool {
+    let is_empty = |value: Option<&Value>| value.is_none_or(Value::is_null);
+    let is_null = field.field != Field::Reordered && is_empty(field.field.before()) && is_empty(field.field.after());
+    is_null || field.path.starts_with(&["apiVersion"])
 }
 
 /// The fields that go back.

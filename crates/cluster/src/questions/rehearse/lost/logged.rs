@@ -15,9 +15,6 @@ use crate::writers::Writer;
 
 /// Returns the users of the requests that wrote or deleted keys after the backup, by the keys' paths: of several the one whose work is hardest to make
 /// again, of those the last. None without a log.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn users(states: &States<'_>) -> Result<HashMap<Bytes, Writer>> {
     let mut users: HashMap<Bytes, Writer> = HashMap::new();
     let Some(newest) = states.newest.as_ref().filter(|newest| !newest.cluster.audit.logs.is_empty()) else { return Ok(users) };

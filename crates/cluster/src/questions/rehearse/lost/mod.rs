@@ -23,9 +23,6 @@ use crate::writers::WriterKind;
 const MIN_KEYS_PER_THREAD: usize = 64;
 
 /// Returns what will be.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return Ok(Vec::new()) };
     let judging = Judging {
@@ -62,7 +59,6 @@ async fn surroundings(states: &States<'_>) -> Result<Surroundings> {
     Ok(around)
 }
 
-/// The commands that show what is lost.
 struct Commands {
     /// What differs, object by object.
     diff: String,
@@ -85,7 +81,6 @@ async fn commands(states: &States<'_>) -> Result<Commands> {
     Ok(Commands { diff, extract, plan: plan.unwrap_or_default() })
 }
 
-/// What is said of a pile.
 fn forecast(pile: Pile, commands: &Commands) -> Forecast {
     let Pile { kind, is_remade, .. } = pile;
     let (count, counted) = (pile.count(), words::counted(&pile.counts, words::MAX_KINDS_NAMED));

@@ -3,18 +3,13 @@
 use ketcd_restore::exclusions::{OWNED_EXCLUSION, Surroundings, controller, exclusion};
 use serde_json::Value;
 
-/// What is lost of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// The object.
     Object,
-    /// A change of it.
     Change,
-    /// Its deletion.
     Deletion,
 }
 
-/// What other objects say of one.
 pub(super) trait Around {
     /// What Services say of their addresses.
     fn surroundings(&self) -> &Surroundings;

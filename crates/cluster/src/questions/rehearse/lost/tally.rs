@@ -7,7 +7,7 @@ use super::judging::Judged;
 use crate::writers::WriterKind;
 
 /// How many objects of a kind each sort of writer wrote.
-pub(super) type Counts = BTreeMap<String, [usize; WriterKind::ALL.len()]>;
+pub(super) type LossCounts = BTreeMap<String, [usize; WriterKind::ALL.len()]>;
 
 /// Objects of which the same is said.
 pub(super) struct Pile {
@@ -16,16 +16,15 @@ pub(super) struct Pile {
     /// Whether controllers make them again.
     pub is_remade: bool,
     /// How many there are, by kind and writer.
-    pub counts: Counts,
+    pub counts: LossCounts,
     kept: BTreeMap<WriterKind, Vec<Affected>>,
 }
 
 impl Pile {
     fn new(kind: ForecastKind, is_remade: bool) -> Self {
-        Self { kind, is_remade, counts: Counts::new(), kept: BTreeMap::new() }
+        Self { kind, is_remade, counts: LossCounts::new(), kept: BTreeMap::new() }
     }
 
-    /// How many objects there are.
     pub(super) fn count(&self) -> usize {
         self.counts.values().flatten().sum()
     }

@@ -2,18 +2,17 @@
 
 use std::cmp::Reverse;
 
-use super::tally::Counts;
+use super::tally::LossCounts;
 use crate::numbers::grouped;
 use crate::writers::WriterKind;
 
-/// How many kinds a sentence names.
 pub(super) const MAX_KINDS_NAMED: usize = 6;
 
 /// How many kinds the decision names.
 pub(super) const MAX_KINDS_IN_HEADLINE: usize = 3;
 
 /// Counts objects by kind, namespaces first, then what people wrote most of; no more kinds than these are named.
-pub(super) fn counted(counts: &Counts, max_kinds_named: usize) -> String {
+pub(super) fn counted(counts: &LossCounts, max_kinds_named: usize) -> String {
     let mut kinds: Vec<(&String, usize, usize, usize)> =
         counts.iter().map(|(kind, of)| (kind, of.iter().sum(), of[WriterKind::Person as usize], of[WriterKind::GitOps as usize])).collect();
     kinds.sort_by_key(|&(kind, all, people, gitops)| (kind != "Namespace", Reverse((people, gitops, all))));
@@ -63,7 +62,7 @@ fn plural(kind: &str) -> String {
 mod tests {
     use super::*;
 
-    fn counts(of: &[(&str, [usize; 5])]) -> Counts {
+    fn counts(of: &[(&str, [usize; 5])]) -> LossCounts {
         of.iter().map(|(kind, counts)| ((*kind).to_owned(), *counts)).collect()
     }
 

@@ -30,7 +30,7 @@ const MAX_MISSED_RUNS: usize = 100;
 const MAX_COUNTED_RUNS: usize = 50_000;
 
 /// The command that shows when each ran last.
-const SHOW: &str = "kubectl get cronjobs -A";
+const SHOW_COMMAND: &str = "kubectl get cronjobs -A";
 
 /// A run that is started once the controllers are back.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,9 +42,6 @@ struct CatchUp {
 }
 
 /// Returns which CronJobs catch up.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let jobs = states.backup.objects("/cronjobs/").await?;
     let Some(now) = states.asked.now.filter(|_| !jobs.is_empty()) else {
@@ -101,7 +98,7 @@ fn again(jobs: Vec<Affected>, is_known: bool) -> Option<Forecast> {
     let says = format!("{count} {would}: their last run goes back, and each catches up with the most recent one");
     let headline = format!("{count} {} catch up", if is_known { "would" } else { "may" });
     let forecast = Forecast::new(ForecastKind::CronJobs, Weight::Medium, says, jobs).with_headline(headline);
-    Some(forecast.with_command(SHOW))
+    Some(forecast.with_command(SHOW_COMMAND))
 }
 
 fn overdue(jobs: Vec<Affected>) -> Option<Forecast> {
@@ -109,7 +106,7 @@ fn overdue(jobs: Vec<Affected>) -> Option<Forecast> {
         return None;
     }
     let says = format!("{} would start a run that is due and was not made", counted(jobs.len(), "CronJob", "CronJobs"));
-    Some(Forecast::new(ForecastKind::CronJobs, Weight::Low, says, jobs).with_command(SHOW))
+    Some(Forecast::new(ForecastKind::CronJobs, Weight::Low, says, jobs).with_command(SHOW_COMMAND))
 }
 
 /// Which run the controller starts at a time; `None` where it starts none, or its schedule cannot be read.
@@ -128,7 +125,6 @@ fn catches_up(job: &Value, now: Timestamp, release: Release) -> Option<CatchUp> 
     (release >= FIRST_CONTROLLER_2 || catch_up.missed <= MAX_MISSED_RUNS).then_some(catch_up)
 }
 
-/// The most recent run after a time.
 fn most_recent(schedule: &Schedule, after: Timestamp, now: Timestamp) -> Option<CatchUp> {
     let mut due = schedule.next(after, Offset::UTC).filter(|due| *due <= now)?;
     let mut missed = 1;

@@ -16,9 +16,6 @@ use crate::error::Result;
 use crate::verify::Weight;
 
 /// Returns which Jobs run again.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
     let mut jobs: Vec<EndedJob> = Vec::new();
@@ -76,7 +73,6 @@ fn again(jobs: Vec<Affected>) -> Option<Forecast> {
     Some(commands.into_iter().fold(forecast, Forecast::with_command))
 }
 
-/// For how many Jobs a command is printed.
 const MAX_COMMANDS: usize = 20;
 
 /// The command that keeps a Job from running, once the API server is back and before the controllers are.

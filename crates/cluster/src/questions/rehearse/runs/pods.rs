@@ -26,26 +26,22 @@ use super::super::states::States;
 use crate::error::Result;
 use crate::verify::Weight;
 
-/// For how many pods a command is printed.
 const MAX_COMMANDS: usize = 20;
 
 /// By which annotation the API's copy of a static pod is known (`pkg/kubelet/types/types.go`).
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// Returns what becomes of pods.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
-    let mut pods = Pods { nodes: names(newest, "/minions/").await?, ..Pods::default() };
+    let mut pods = PodFates { nodes: names(newest, "/minions/").await?, ..PodFates::default() };
     pairs(states, "/pods/").for_each(|pair| pods.see(states, &pair));
     Ok(pods.finish(states))
 }
 
 /// What becomes of pods, by what it is.
 #[derive(Default)]
-struct Pods {
+struct PodFates {
     /// The nodes of the newest state.
     nodes: BTreeSet<String>,
     unknown: Vec<Affected>,
@@ -58,7 +54,7 @@ struct Pods {
     controllers: HashMap<String, Option<bool>>,
 }
 
-impl Pods {
+impl PodFates {
     fn see(&mut self, states: &States<'_>, pair: &Pair) {
         let then = pair.before.as_ref().filter(|pod| is_placed(pod));
         let now = pair.after.as_ref().filter(|pod| is_placed(pod));

@@ -15,9 +15,6 @@ use crate::error::Result;
 use crate::verify::Weight;
 
 /// Returns what becomes of the volumes of StatefulSets.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let of_set = |set: Object| {
         let (namespace, set_name) = full_name(&set);

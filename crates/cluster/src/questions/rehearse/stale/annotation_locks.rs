@@ -11,10 +11,9 @@ use ketcd_kube::Object;
 use ketcd_store::KeyValue;
 
 use super::super::states::State;
-use super::lock::Lock;
+use super::lock::StaleLock;
 use crate::error::Result;
 
-/// The annotation.
 const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
 /// Where objects that have it are stored.
@@ -24,10 +23,7 @@ const LOCK_PATHS: [&str; 2] = ["/configmaps/", "/services/endpoints/"];
 const SEALED_PREFIX: &[u8] = b"k8s:enc:";
 
 /// Returns the locks of a state that somebody holds.
-///
-/// # Errors
-/// The source cannot be read.
-pub(super) async fn locks(state: &State<'_>) -> Result<Vec<Lock>> {
+pub(super) async fn locks(state: &State<'_>) -> Result<Vec<StaleLock>> {
     let mut locks = Vec::new();
     for path in LOCK_PATHS {
         locks.extend(state.made_of(path, may_have_one, |object| of_object(&object)).await?);
@@ -40,9 +36,9 @@ fn may_have_one(entry: &KeyValue) -> bool {
     entry.value.starts_with(SEALED_PREFIX) || memmem::find(&entry.value, LEADER_ANNOTATION.as_bytes()).is_some()
 }
 
-fn of_object(object: &Object) -> Option<Lock> {
+fn of_object(object: &Object) -> Option<StaleLock> {
     let record: Value = serde_json::from_str(object["metadata"]["annotations"][LEADER_ANNOTATION].as_str()?).ok()?;
-    Lock::of(object, &record)
+    StaleLock::of(object, &record)
 }
 
 #[cfg(test)]

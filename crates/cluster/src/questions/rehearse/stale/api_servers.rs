@@ -22,9 +22,6 @@ use crate::verify::Weight;
 const LEASE_PATHS: [&str; 2] = ["/masterleases/", "/peerserverleases/"];
 
 /// Returns which API servers are gone.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let Some(newest) = &states.newest else { return alone(states).await };
     let alive = addresses(newest).await?;
@@ -75,7 +72,6 @@ fn of_gone(states: &States<'_>, gone: Vec<Affected>, held: &[String]) -> Option<
     Some(held.iter().fold(forecast, |forecast, key| forecast.with_command(format!("etcdctl del {}", quoted(key.as_bytes())))))
 }
 
-/// The command that lists the leases of API servers.
 fn list_leases(states: &States<'_>) -> String {
     format!("etcdctl get --prefix --keys-only {}", quoted(format!("{}{}", states.backup.prefix, LEASE_PATHS[0]).as_bytes()))
 }

@@ -16,13 +16,9 @@ use crate::verify::Weight;
 /// The type of a Secret that holds a certificate with its key.
 const TLS_TYPE: &str = "kubernetes.io/tls";
 
-/// The command that shows them.
-const SHOW: &str = "kubectl get secrets -A --field-selector=type=kubernetes.io/tls";
+const SHOW_COMMAND: &str = "kubectl get secrets -A --field-selector=type=kubernetes.io/tls";
 
 /// Returns what becomes of certificates.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let (mut expired, mut older) = (Vec::new(), Vec::new());
     let reader = SecretReader::of(&states.backup);
@@ -61,7 +57,7 @@ fn of_expired(expired: Vec<Affected>) -> Option<Forecast> {
     let says = format!("{count} of the backup have expired: what serves with them is not trusted until they are renewed");
     let headline = format!("{count} expired");
     let forecast = Forecast::new(ForecastKind::Certificates, Weight::Medium, says, expired).with_headline(headline);
-    Some(forecast.with_command(SHOW))
+    Some(forecast.with_command(SHOW_COMMAND))
 }
 
 fn of_older(older: Vec<Affected>) -> Option<Forecast> {
@@ -72,7 +68,7 @@ fn of_older(older: Vec<Affected>) -> Option<Forecast> {
         "{} that were renewed since would go back to those of then, which are still valid",
         counted(older.len(), "certificate", "certificates")
     );
-    Some(Forecast::new(ForecastKind::Certificates, Weight::Low, says, older).with_command(SHOW))
+    Some(Forecast::new(ForecastKind::Certificates, Weight::Low, says, older).with_command(SHOW_COMMAND))
 }
 
 /// Requests that were made or answered since.

@@ -11,9 +11,6 @@ use crate::numbers::grouped;
 use crate::verify::Weight;
 
 /// Returns what becomes of Events.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
     let Some(newest) = &states.newest else { return Ok(None) };
     let (mut lost, mut back) = (Vec::new(), 0);
@@ -31,10 +28,13 @@ pub(super) async fn forecast(states: &States<'_>) -> Result<Option<Forecast>> {
     if lost.is_empty() && back == 0 {
         return Ok(None);
     }
+    let comes_back = match back {
+        0 => String::new(),
+        back => format!(", and {} deleted since would be back until their leases have run out", grouped(back)),
+    };
     let says = format!(
-        "{} since the backup would be lost or go back, and {} of then be back until their leases have run out: save what the post-mortem needs before",
-        counted(lost.len(), "Event", "Events"),
-        grouped(back)
+        "{} since the backup would be lost or go back{comes_back}: save what the post-mortem needs before",
+        counted(lost.len(), "Event", "Events")
     );
     let forecast = Forecast::new(ForecastKind::Events, Weight::Low, says, lost);
     Ok(Some(forecast.with_command(states.of_newest("events -A"))))
@@ -50,7 +50,9 @@ mod tests {
         let event = |name: &str| object("Event", "shop", name, name);
         let made_up = MadeUp::two(&[event("old"), event("same")], &[event("new"), event("same")]).await;
         let found = forecast(&made_up.states().await).await.unwrap().unwrap();
-        assert!(found.says.starts_with("1 Event since the backup would be lost or go back, and 1 of then be back"), "{}", found.says);
+        let wanted =
+            "1 Event since the backup would be lost or go back, and 1 deleted since would be back until their leases have run out: ";
+        assert!(found.says.starts_with(wanted), "{}", found.says);
         assert_eq!(names(&[found], ForecastKind::Events), ["new"]);
     }
 }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::super::forecast::Affected;
 use super::super::objects::affected;
 
-/// A lock that somebody holds.
-pub(super) struct Lock {
+pub(super) struct StaleLock {
     /// The object.
     pub affected: Affected,
     /// Who leads.
@@ -15,7 +14,7 @@ pub(super) struct Lock {
     pub seconds: i64,
 }
 
-impl Lock {
+impl StaleLock {
     /// The lock that is kept in an object, as its record says; `None` where nobody holds it.
     pub(super) fn of(object: &Value, record: &Value) -> Option<Self> {
         let holder = record["holderIdentity"].as_str().filter(|holder| !holder.is_empty())?;

@@ -14,7 +14,7 @@ use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{counted, text};
 use super::super::states::{State, States};
 use super::annotation_locks;
-use super::lock::Lock;
+use super::lock::StaleLock;
 use crate::error::Result;
 use crate::kinds::KeySubject;
 use crate::numbers::grouped;
@@ -33,16 +33,13 @@ const API_SERVER_LABEL: &str = "apiserver.kubernetes.io/identity";
 const MAX_COMMANDS: usize = 20;
 
 /// Returns which locks are held by others.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let now: Option<HashMap<KeySubject, String>> = match &states.newest {
         Some(newest) => Some(locks(newest).await?.into_iter().map(|lock| (lock.affected.subject, lock.holder)).collect()),
         None => None,
     };
     let (mut stale, mut longest) = (Vec::new(), 0);
-    for Lock { affected, holder, seconds } in locks(&states.backup).await? {
+    for StaleLock { affected, holder, seconds } in locks(&states.backup).await? {
         let holds = match &now {
             None => String::new(),
             Some(now) => match now.get(&affected.subject) {
@@ -57,9 +54,8 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     Ok(of_stale(states, stale, longest).into_iter().collect())
 }
 
-/// The locks of a state that somebody holds.
-async fn locks(state: &State<'_>) -> Result<Vec<Lock>> {
-    let mut locks = state.made("/leases/", |lease| Lock::of(&lease, &lease["spec"]).filter(|_| is_lock(&lease))).await?;
+async fn locks(state: &State<'_>) -> Result<Vec<StaleLock>> {
+    let mut locks = state.made("/leases/", |lease| StaleLock::of(&lease, &lease["spec"]).filter(|_| is_lock(&lease))).await?;
     locks.extend(annotation_locks::locks(state).await?);
     Ok(locks)
 }

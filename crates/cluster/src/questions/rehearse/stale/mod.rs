@@ -16,9 +16,6 @@ use super::states::States;
 use crate::error::Result;
 
 /// Returns what will be.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let mut forecasts = api_servers::forecasts(states).await?;
     forecasts.extend(locks::forecasts(states).await?);

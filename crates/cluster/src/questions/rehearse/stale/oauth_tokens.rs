@@ -21,7 +21,6 @@ const TOKEN_PATH: &str = "/openshift.io/oauth/accesstokens/";
 /// How many tokens each user has.
 type ByUser = BTreeMap<String, usize>;
 
-/// Returns what becomes of the tokens.
 pub(super) fn forecasts(states: &States<'_>) -> Vec<Forecast> {
     let (mut refused, mut valid) = (ByUser::new(), ByUser::new());
     for pair in pairs(states, TOKEN_PATH).filter(|pair| !pair.is_same()) {

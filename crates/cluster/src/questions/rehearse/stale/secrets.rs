@@ -11,10 +11,8 @@ use super::super::objects::text;
 use super::super::states::State;
 use crate::questions::triage::certificates::valid_until;
 
-/// Reads Secrets of one state.
 pub(super) struct SecretReader(Decoder);
 
-/// What is read of a Secret.
 pub(super) struct PublicPart {
     /// When a bootstrap token expires.
     pub expiration: Option<Timestamp>,
@@ -27,7 +25,6 @@ impl SecretReader {
         Self(state.cluster.decoder.clone().showing_secrets(true))
     }
 
-    /// Reads one that can be decoded.
     pub(super) fn read(&self, entry: &KeyValue) -> Option<PublicPart> {
         let Body::Object(secret) = self.0.decode(&entry.key, &entry.value, entry.mod_revision.0).body else { return None };
         let expiration = BASE64.decode(text(&secret, "/data/expiration")).ok();

@@ -23,9 +23,6 @@ const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 const BOOTSTRAP_PATH: &str = "/secrets/kube-system/bootstrap-token-";
 
 /// Returns what becomes of tokens.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     let (mut refused, mut valid) = (Vec::new(), Vec::new());
     for pair in pairs(states, "/serviceaccounts/") {
@@ -116,7 +113,6 @@ fn of_valid(valid: Vec<Affected>) -> Option<Forecast> {
     Some(commands.into_iter().fold(forecast, Forecast::with_command))
 }
 
-/// For how many tokens a command is printed.
 const MAX_COMMANDS: usize = 20;
 
 fn delete(secret: &Affected) -> String {

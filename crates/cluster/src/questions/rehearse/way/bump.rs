@@ -32,18 +32,17 @@ impl Bump {
     /// The amount that takes a backup behind a newest revision. `written` says when both were written, `now` when the question is asked: as fast as
     /// writes came between them, more may have come since.
     pub(super) fn of(backup: i64, newest: i64, written: Option<(Timestamp, Timestamp)>, now: Option<Timestamp>) -> Self {
-        const STEP: i64 = 1_000;
+        const STEP_REVISIONS: i64 = 1_000;
         let lost = newest.saturating_sub(backup).max(0);
         let since = written.zip(now).map_or(0, |((first, last), now)| {
             let (between, silent) = (last.as_second() - first.as_second(), now.as_second() - last.as_second());
             if between <= 0 || silent <= 0 { 0 } else { lost.saturating_mul(silent) / between }
         });
         let margin = since.saturating_mul(MARGIN_FACTOR).max(MIN_MARGIN_REVISIONS);
-        let by = lost.saturating_add(margin).saturating_add(STEP - 1) / STEP * STEP;
+        let by = lost.saturating_add(margin).saturating_add(STEP_REVISIONS - 1) / STEP_REVISIONS * STEP_REVISIONS;
         Self { lost, margin, by }
     }
 
-    /// What the amount is made of.
     pub(super) fn says(self) -> String {
         format!(
             "revisions are raised by {}: {} that the backup lacks, and {} that may have been written since",

@@ -30,7 +30,7 @@ pub enum Distribution {
 }
 
 /// What a key that a program keeps says of the distribution.
-const KEYS: [(&str, Distribution); 2] = [
+const PROGRAM_KEYS: [(&str, Distribution); 2] = [
     // k3s v1.37, `pkg/etcd/etcd.go` (learnerProgressKey is version.Program + "/etcd/learnerProgress"); rke2 is the same program under another name.
     ("rke2/", Distribution::Rke2),
     ("k3s/", Distribution::K3s),
@@ -53,9 +53,6 @@ const CONFIG_MAPS: [(&str, Distribution); 2] =
     [("/configmaps/kube-system/shoot-info", Distribution::Gardener), ("/configmaps/kube-system/kubeadm-config", Distribution::Kubeadm)];
 
 /// Returns whose etcd a state is of, and what shows it.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn distribution(state: &State<'_>, kind: SourceKind, name: &str) -> Result<Option<(Distribution, String)>> {
     if kind == SourceKind::Kine {
         return Ok(Some((Distribution::Kine, "the backup is a database of kine".to_owned())));
@@ -64,7 +61,7 @@ pub(super) async fn distribution(state: &State<'_>, kind: SourceKind, name: &str
         return Ok(Some((Distribution::OpenShift, format!("keys begin with {OPENSHIFT_PREFIX}"))));
     }
     let by_name = of_file_name(name);
-    for (keys, distribution) in KEYS {
+    for (keys, distribution) in PROGRAM_KEYS {
         if has_key(state, KeyRange::prefix(keys)).await? {
             return Ok(Some((distribution, format!("there are keys that begin with {keys}"))));
         }

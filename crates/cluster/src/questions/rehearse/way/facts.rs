@@ -13,7 +13,20 @@ use super::step::Step;
 use crate::error::Result;
 
 /// Endings of compressed files, and the command that unpacks each next to it.
-const COMPRESSED: [(&str, &str); 3] = [(".zst", "zstd -dk"), (".gz", "gunzip -k"), (".xz", "xz -dk")];
+const COMPRESSED_ENDINGS: [(&str, &str); 3] = [(".zst", "zstd -dk"), (".gz", "gunzip -k"), (".xz", "xz -dk")];
+
+/// Endings of archives, and the command that takes an entry out of each.
+const ARCHIVES: [(&str, &str); 6] = [
+    (".tar", "tar -xf"),
+    (".tar.gz", "tar -xf"),
+    (".tgz", "tar -xf"),
+    (".tar.xz", "tar -xf"),
+    (".tar.zst", "tar --zstd -xf"),
+    (".zip", "unzip"),
+];
+
+/// Between an archive and the name of an entry in it.
+const ENTRY_SEPARATOR: &str = "::";
 
 /// What the steps depend on.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +59,6 @@ pub(super) struct WayFacts {
 
 impl WayFacts {
     /// Reads what the steps depend on.
-    ///
-    /// # Errors
-    /// A source cannot be read.
     pub(super) async fn of(states: &States<'_>) -> Result<Self> {
         let (status, newest_status) = (&states.backup_status, states.newest_status.as_ref());
         let mut facts = Self { token: format!("restored-r{}", states.backup.revision), ..Self::of_file(status) };
@@ -83,14 +93,34 @@ impl WayFacts {
                 .notes
                 .push("a restore of a member's database leaves out what only its log has; the member itself starts with both".to_owned());
         }
-        for (ending, command) in COMPRESSED {
-            if let Some(plain) = status.name.strip_suffix(ending) {
-                facts.unpack = Some(format!("{command} {}", quoted(status.name.as_bytes())));
-                facts.file = plain.to_owned();
-            }
-        }
+        facts.unpacked(status);
         facts.skips_hash = status.kind == SourceKind::DataDir || status.checksums.contains(&Checksum::Absent);
         facts
+    }
+
+    /// Notes how the file is taken out of an archive, or unpacked.
+    fn unpacked(&mut self, status: &SourceStatus) {
+        let (archive, entry) = status.name.split_once(ENTRY_SEPARATOR).unwrap_or((&status.name, ""));
+        let command = ARCHIVES.iter().find(|(ending, _)| archive.ends_with(ending)).map(|(_, command)| *command);
+        let compressed = COMPRESSED_ENDINGS.iter().find_map(|(ending, command)| Some((archive.strip_suffix(ending)?, command)));
+        let database = if status.kind == SourceKind::DataDir { "member/snap/db" } else { "" };
+        match (command, compressed) {
+            (Some(command), _) if !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) => {
+                self.unpack = Some(format!("{command} {} {}", quoted(archive.as_bytes()), quoted(entry.as_bytes())));
+                let folder = if database.is_empty() { entry.to_owned() } else { format!("{}/", entry.trim_end_matches('/')) };
+                self.file = format!("{folder}{database}");
+            }
+            (Some(command), _) => {
+                self.unpack = Some(format!("{command} {}", quoted(archive.as_bytes())));
+                self.file = if database.is_empty() { "snapshot.db".to_owned() } else { database.to_owned() };
+                self.notes.push(format!("where the backup lies in {}: the commands call it {}", status.name, self.file));
+            }
+            (None, Some((plain, command))) if entry.is_empty() => {
+                self.unpack = Some(format!("{command} {}", quoted(archive.as_bytes())));
+                self.file = plain.to_owned();
+            }
+            _ => {}
+        }
     }
 
     /// The oldest release of the members; `None` where nothing says.
@@ -172,6 +202,19 @@ mod tests {
         let packed = WayFacts::of_file(&SourceStatus::new(SourceKind::Db, "/b/my snap.db.zst".to_owned()));
         assert_eq!((packed.unpack.as_deref(), &*packed.file), (Some("zstd -dk '/b/my snap.db.zst'"), "/b/my snap.db"));
         assert!(!packed.skips_hash);
+        let unpacked = |kind, name: &str| {
+            let facts = WayFacts::of_file(&SourceStatus::new(kind, name.to_owned()));
+            (facts.unpack.unwrap_or_default(), facts.file)
+        };
+        let told = |unpack: &str, file: &str| (unpack.to_owned(), file.to_owned());
+        assert_eq!(
+            unpacked(SourceKind::Db, "/b/all.tar.zst::day/my snap.db"),
+            told("tar --zstd -xf /b/all.tar.zst 'day/my snap.db'", "day/my snap.db")
+        );
+        assert_eq!(unpacked(SourceKind::DataDir, "all.tgz::etcd"), told("tar -xf all.tgz etcd", "etcd/member/snap/db"));
+        assert_eq!(unpacked(SourceKind::Db, "all.zip::snap.db"), told("unzip all.zip snap.db", "snap.db"));
+        assert_eq!(unpacked(SourceKind::DataDir, "member.tar.zst"), told("tar --zstd -xf member.tar.zst", "member/snap/db"));
+        assert_eq!(unpacked(SourceKind::Db, "snap.db"), told("", "snap.db"));
         let member = WayFacts::of_file(&SourceStatus::new(SourceKind::DataDir, "/var/lib/etcd/".to_owned()));
         assert_eq!((&*member.file, member.skips_hash), ("/var/lib/etcd/member/snap/db", true));
     }

@@ -60,7 +60,7 @@ pub(super) fn gardener(facts: &WayFacts) -> Vec<Step> {
 /// The way of kine (kine v0.17, `pkg/drivers/sqlite`): the database is a file that is put back while nothing has it open. k3s v1.37 keeps it in
 /// `server/db/state.db` below its data dir.
 pub(super) fn kine(facts: &WayFacts) -> Vec<Step> {
-    const DATABASE: &str = "/var/lib/rancher/k3s/server/db/state.db";
+    const K3S_DATABASE: &str = "/var/lib/rancher/k3s/server/db/state.db";
     let mut steps = vec![Step::new("on the server", "Stop the server: kine runs inside it", ["systemctl stop k3s".to_owned()])];
     steps.extend(facts.unpack.clone().map(|unpack| Step::new("where the backup is", "Unpack the backup", [unpack])));
     steps.push(Step::new(
@@ -68,8 +68,8 @@ pub(super) fn kine(facts: &WayFacts) -> Vec<Step> {
         "Put the file back, without the log of the database that was there; k0s keeps it in /var/lib/k0s/db/state.db",
         [
             "mkdir -p /var/lib/rancher/k3s/server/db/before-restore".to_owned(),
-            format!("mv {DATABASE}* /var/lib/rancher/k3s/server/db/before-restore/"),
-            format!("cp {} {DATABASE}", quoted(facts.file.as_bytes())),
+            format!("mv {K3S_DATABASE}* /var/lib/rancher/k3s/server/db/before-restore/"),
+            format!("cp {} {K3S_DATABASE}", quoted(facts.file.as_bytes())),
         ],
     ));
     steps.push(Step::new("on the server", "Start the server", ["systemctl start k3s".to_owned()]));

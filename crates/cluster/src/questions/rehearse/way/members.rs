@@ -9,7 +9,6 @@ use super::release::EtcdRelease;
 /// Where kubeadm keeps etcd's data (kubernetes v1.37, `cmd/kubeadm/app/apis/kubeadm/v1beta4/defaults.go`, `DefaultEtcdDataDir`).
 pub(super) const DEFAULT_DATA_DIR: &str = "/var/lib/etcd";
 
-/// A member that is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RestoredMember {
     /// Its name.
@@ -40,7 +39,6 @@ impl RestoredMember {
         })
     }
 
-    /// A member as a database records it.
     pub(super) fn recorded(member: &Member) -> Option<Self> {
         let is_whole = !member.name.is_empty() && !member.peer_urls.is_empty();
         is_whole.then(|| Self {

@@ -20,9 +20,6 @@ pub use distribution::Distribution;
 pub use step::{Step, Way};
 
 /// Returns the way of a restore.
-///
-/// # Errors
-/// A source cannot be read.
 pub(super) async fn way(states: &States<'_>) -> Result<Way> {
     let facts = WayFacts::of(states).await?;
     facts.notes.iter().for_each(|note| states.note(note.clone()));

@@ -9,7 +9,6 @@ use ketcd_store::shell::quoted;
 use super::facts::WayFacts;
 use super::step::Step;
 
-/// The steps.
 pub(super) fn steps(facts: &WayFacts) -> Vec<Step> {
     let folder = match facts.backup.rsplit_once('/') {
         _ if !facts.backup.ends_with(".db") => facts.backup.as_str(),

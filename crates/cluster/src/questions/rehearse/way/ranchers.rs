@@ -9,7 +9,6 @@ use ketcd_store::shell::quoted;
 use super::facts::WayFacts;
 use super::step::Step;
 
-/// A program of the two.
 #[derive(Clone, Copy)]
 pub(super) struct Program {
     name: &'static str,
@@ -23,7 +22,6 @@ pub(super) const K3S: Program = Program { name: "k3s", server: "k3s", agent: "k3
 /// RKE2.
 pub(super) const RKE2: Program = Program { name: "rke2", server: "rke2-server", agent: "rke2-agent" };
 
-/// The steps.
 pub(super) fn steps(facts: &WayFacts, program: Program) -> Vec<Step> {
     let Program { name, server, agent } = program;
     let database = format!("/var/lib/rancher/{name}/server/db");

@@ -3,7 +3,6 @@
 //! etcd's CHANGELOG-3.5.md (3.5.10, PR 16165) and CHANGELOG-3.6.md (3.6.0, PR 16029): `etcdutl snapshot restore` takes `--bump-revision` and
 //! `--mark-compacted` since. etcd 3.4 has no etcdutl: `etcdctl snapshot restore` does the same without them.
 
-/// A release of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EtcdRelease {
     pub major: u32,
@@ -36,7 +35,6 @@ impl EtcdRelease {
         self >= FIRST_BUMP
     }
 
-    /// Whether it has etcdutl at all.
     pub(super) fn has_etcdutl(self) -> bool {
         (self.major, self.minor) >= (3, 5)
     }

@@ -10,7 +10,6 @@ use super::facts::WayFacts;
 use super::members::{RestoredMember, initial_cluster};
 use crate::numbers::grouped;
 
-/// The command that makes a member's data.
 pub(super) fn restore_command(facts: &WayFacts, member: &RestoredMember) -> String {
     let word = |text: &str| quoted(text.as_bytes());
     let tool = if facts.has_etcdutl() { "etcdutl" } else { "ETCDCTL_API=3 etcdctl" };

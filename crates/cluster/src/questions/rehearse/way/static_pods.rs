@@ -9,9 +9,9 @@ use super::facts::WayFacts;
 use super::restore_command::{restore_command, says_of_revisions};
 use super::step::Step;
 
-const EACH: &str = "on each control-plane node";
-const MANIFESTS: &str = "/etc/kubernetes/manifests";
-const STOPPED: &str = "/etc/kubernetes/manifests.stopped";
+const EACH_NODE: &str = "on each control-plane node";
+const MANIFEST_PATH: &str = "/etc/kubernetes/manifests";
+const STOPPED_PATH: &str = "/etc/kubernetes/manifests.stopped";
 
 /// The steps, from what is stopped to what is started last.
 pub(super) fn steps(facts: &WayFacts) -> Vec<Step> {
@@ -34,12 +34,12 @@ pub(super) fn steps(facts: &WayFacts) -> Vec<Step> {
 /// Nothing may write or watch while the past is put in place.
 fn stop() -> Step {
     Step::new(
-        EACH,
+        EACH_NODE,
         "Stop schedulers, controllers, API servers and etcd: the kubelet ends static pods whose files are moved away; go on when nothing is listed",
         [
-            format!("mkdir -p {STOPPED}"),
-            format!("mv {MANIFESTS}/kube-scheduler.yaml {MANIFESTS}/kube-controller-manager.yaml {STOPPED}/"),
-            format!("mv {MANIFESTS}/kube-apiserver.yaml {MANIFESTS}/etcd.yaml {STOPPED}/"),
+            format!("mkdir -p {STOPPED_PATH}"),
+            format!("mv {MANIFEST_PATH}/kube-scheduler.yaml {MANIFEST_PATH}/kube-controller-manager.yaml {STOPPED_PATH}/"),
+            format!("mv {MANIFEST_PATH}/kube-apiserver.yaml {MANIFEST_PATH}/etcd.yaml {STOPPED_PATH}/"),
             "crictl ps --name 'etcd|kube-apiserver|kube-controller-manager|kube-scheduler'".to_owned(),
         ],
     )
@@ -48,7 +48,7 @@ fn stop() -> Step {
 fn put_aside(facts: &WayFacts) -> Step {
     let moved =
         |dir: &str| format!("mv {} {}", quoted(dir.as_bytes()), quoted(format!("{}.before-restore", dir.trim_end_matches('/')).as_bytes()));
-    Step::new(EACH, "Keep what is there: it is the newest state, and the way back", facts.data_dirs().into_iter().map(moved))
+    Step::new(EACH_NODE, "Keep what is there: it is the newest state, and the way back", facts.data_dirs().into_iter().map(moved))
 }
 
 /// One step for each member, with its own command.
@@ -59,8 +59,8 @@ pub(super) fn restore(facts: &WayFacts) -> Vec<Step> {
 }
 
 fn start<const N: usize>(files: &[&str], says: &str, then: [String; N]) -> Step {
-    let moves = files.iter().map(|file| format!("mv {STOPPED}/{file} {MANIFESTS}/"));
-    Step::new(EACH, says, moves.chain(then))
+    let moves = files.iter().map(|file| format!("mv {STOPPED_PATH}/{file} {MANIFEST_PATH}/"));
+    Step::new(EACH_NODE, says, moves.chain(then))
 }
 
 /// While no controller runs, nothing acts on what came back.

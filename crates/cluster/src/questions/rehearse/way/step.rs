@@ -28,7 +28,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step with its commands.
     pub(super) fn new(place: impl Into<String>, says: impl Into<String>, commands: impl IntoIterator<Item = String>) -> Self {
         Self { says: says.into(), place: place.into(), commands: commands.into_iter().collect() }
     }

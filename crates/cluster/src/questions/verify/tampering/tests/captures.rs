@@ -51,7 +51,7 @@ async fn every_recorded_cluster_is_clean_nightly() {
 /// Lives of real control planes that look like tampering: `testdata/lawful`.
 #[tokio::test]
 async fn lawful_lives_are_clean() {
-    let members = ["hands", "sealed", "bumped", "copied", "copied-by-revision"].map(|life| format!("{life}.tar.zst"));
+    let members = ["hands", "sealed", "bumped", "copied", "copied-by-revision", "stepped"].map(|life| format!("{life}.tar.zst"));
     for source in members.into_iter().chain(["upgraded.db.zst".to_owned()]).map(|file| format!("lawful/{file}")) {
         assert_eq!(part(&source).await.findings, [], "{source}");
     }

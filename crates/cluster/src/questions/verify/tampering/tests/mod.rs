@@ -4,6 +4,8 @@ mod calls;
 mod captures;
 mod exempt;
 mod identities;
+mod made_up_lives;
+mod made_up_seals;
 mod objects;
 mod store;
 mod values;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use ketcd_kube::Release;
+use ketcd_kube::encryption::KeyRing;
 use ketcd_store::Source;
 use ketcd_store::load::{self, Limits};
 use ketcd_testing::etcd_file::Record;
@@ -15,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::options::Options;
 
 /// The time of revision 0, in seconds since 1970.
-const BEGIN_SECONDS: i64 = 1_795_220_000;
+pub(super) const BEGIN_SECONDS: i64 = 1_795_220_000;
 
 /// How many seconds lie between two revisions.
 const STEP_SECONDS: i64 = 10;
@@ -121,7 +122,12 @@ impl Store {
 
     /// What is found in it.
     pub(super) async fn findings(&self) -> Vec<Finding> {
-        let cluster = Cluster::open(self.source(), Options::default()).await.unwrap();
+        self.findings_with(KeyRing::default()).await
+    }
+
+    /// What is found in it, sealed values opened with these keys.
+    pub(super) async fn findings_with(&self, keys: KeyRing) -> Vec<Finding> {
+        let cluster = Cluster::open(self.source(), Options { keys, ..Options::default() }).await.unwrap();
         let part = findings(&cluster, &VerifyAsked::default()).await.unwrap();
         assert!(part.findings.iter().all(|finding| finding.kind == FindingKind::Tampering && finding.key.is_some()));
         part.findings
@@ -158,5 +164,10 @@ pub(super) fn with(object: &Value, members: &Value) -> Value {
 
 /// The object as API servers store it.
 pub(super) fn protobuf(object: &Value) -> Vec<u8> {
-    ketcd_kube::encode(object, Release::NEWEST).unwrap().expect("a kind of Kubernetes")
+    protobuf_of(object, Release::NEWEST)
+}
+
+/// The object as API servers of a release store it.
+pub(super) fn protobuf_of(object: &Value, release: Release) -> Vec<u8> {
+    ketcd_kube::encode(object, release).unwrap().expect("a kind of Kubernetes")
 }
