@@ -25,7 +25,8 @@ import (
 
 func main() {
 	root := &cobra.Command{Use: "etcdutl"}
-	root.AddCommand(etcdutl.NewSnapshotCommand())
+	root.PersistentFlags().StringP("write-out", "w", "simple", "")
+	root.AddCommand(etcdutl.NewSnapshotCommand(), etcdutl.NewHashKVCommand())
 	if root.Execute() != nil {
 		os.Exit(1)
 	}
@@ -199,7 +200,7 @@ PROGRAMS = {
         Program("etcd-3.5", "an etcd 3.5.3 or newer", etcd_of(3, 5, 3), [ETCD_3_5, ETCD_DEBIAN], "install Go", ("etcd",)),
         Program("etcd-3.7", "an etcd 3.7", etcd_of(3, 7), [ETCD_3_7], "install Go", ("etcd",)),
         Program(
-            "etcdutl", "an etcdutl that restores snapshots", runs("snapshot", "--help"), [go("etcdutl", "go.etcd.io/etcd/etcdutl/v3@v3.7.3", "25 MB")],
+            "etcdutl", "an etcdutl that restores snapshots and hashes keys", lambda path: bool(says(path, ["--help"], "hashkv")), [go("etcdutl", "go.etcd.io/etcd/etcdutl/v3@v3.7.3", "25 MB")],
             "install Go", ("etcdutl",)
         ),
         Program(

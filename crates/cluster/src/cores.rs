@@ -51,7 +51,7 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
     bytes: impl Fn(&T) -> usize + Send + 's,
     make: impl Fn(T) -> R + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<R, E>> + Send + 's {
-    let make = Arc::new(make);
+    let (make, cores) = (Arc::new(make), count());
     try_stream! {
         let mut items = pin!(items);
         let mut ahead = Vec::new();
@@ -74,7 +74,7 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
                 }
             }
             // While this one is made, the one before is handed over.
-            let mut ready = mem::replace(&mut ahead, start(taken, least, &make));
+            let mut ready = mem::replace(&mut ahead, start(taken, (cores, least), &make));
             if end.is_some() {
                 ready.append(&mut ahead);
             }
@@ -97,23 +97,21 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
 
 /// What is made of some items of a stream.
 enum Part<R> {
-    /// It is there.
     Made(Vec<R>),
-    /// A thread makes it.
     Making(JoinHandle<Vec<R>>),
 }
 
-/// Starts to make something of each of `items`, on as many threads as they are worth.
+/// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
 fn start<T: Send + 'static, R: Send + 'static>(
     items: Vec<T>,
-    least: usize,
+    (cores, least): (usize, usize),
     make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>,
 ) -> Vec<Part<R>> {
     if items.len() < least {
         let made: Vec<R> = items.into_iter().map(&**make).collect();
         return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
     }
-    let workers = count().min(items.len().div_ceil(least.max(1)));
+    let workers = cores.min(items.len().div_ceil(least.max(1)));
     let (each, mut items) = (items.len().div_ceil(workers.max(1)), items.into_iter());
     let start = |_| {
         let (part, make) = (items.by_ref().take(each).collect::<Vec<T>>(), Arc::clone(make));

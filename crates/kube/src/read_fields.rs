@@ -121,7 +121,6 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 }
 
-/// A list of one item.
 struct Item<'p>(Option<Probe<'p>>);
 
 impl<'de> SeqAccess<'de> for Item<'_> {
@@ -132,7 +131,6 @@ impl<'de> SeqAccess<'de> for Item<'_> {
     }
 }
 
-/// A struct with all its fields.
 struct StructFields<'p> {
     probe: Probe<'p>,
     names: std::slice::Iter<'static, &'static str>,

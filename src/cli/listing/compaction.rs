@@ -10,15 +10,11 @@ use ketcd_store::At;
 pub(in crate::cli) enum Overtaken {
     /// Nothing: it is read again.
     Repeat,
-    /// It shows what it found.
     ShowFound,
 }
 
 /// Runs a listing. Where a compaction overtakes it before anything was printed, it is read once more at the newest revision, unless it is
 /// asked for at another.
-///
-/// # Errors
-/// Those of the listing.
 pub(in crate::cli) async fn repeated(
     session: &Session,
     out: &mut Output,

@@ -24,7 +24,7 @@ impl Sink<'_> for ObjectLines {
             ReadBody::Text(text) => out.write_all(text)?,
             ReadBody::Object(object) => json::write_compact(&***object, out)?,
             ReadBody::Opaque(opaque) => json::write_compact(&undecodable(&item, opaque), out)?,
-            ReadBody::None => return Ok(()),
+            ReadBody::None | ReadBody::Row(_) => return Ok(()),
         }
         out.write_all(b"\n")?;
         Ok(out.flush()?)
@@ -78,7 +78,7 @@ impl Sink<'_> for Single {
         match &item.body {
             ReadBody::Object(object) => Ok((self.write)(object, out)?),
             ReadBody::Opaque(opaque) => Ok((self.write)(&serde_json::to_value(undecodable(&item, opaque))?, out)?),
-            ReadBody::None | ReadBody::Text(_) => Ok(()),
+            ReadBody::None | ReadBody::Text(_) | ReadBody::Row(_) => Ok(()),
         }
     }
 

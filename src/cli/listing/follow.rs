@@ -6,8 +6,8 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use super::formats::{Pace, sink};
+use super::listing_target::{ListArgs, ListingTarget};
 use super::sink::{Item, fetch, read};
-use super::wanted::{ListArgs, ListingTarget};
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
@@ -52,7 +52,7 @@ pub(in crate::cli) async fn follow(
     let mut sink = sink(session, &wanted, args, Pace::OneByOne, out.is_terminal()).await?;
     let (mut printed, mut is_missing) = (0, false);
     if watched == Watched::ObjectsAndChanges {
-        let fetch = fetch(session, select.clone(), sink.need()).at(At::Revision(at));
+        let fetch = fetch(session, select.clone(), sink.as_ref()).at(At::Revision(at));
         let mut missing = Missing::of(session, &keys).await?;
         // Only these are followed: a raw key is not meant as a directory.
         let mut is_followed = |item: &Item<'_>| {

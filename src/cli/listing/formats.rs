@@ -1,7 +1,7 @@
 //! The sink of each format that `-o` names.
 
+use super::listing_target::{ListArgs, ListingTarget};
 use super::sink::Sink;
-use super::wanted::{ListArgs, ListingTarget};
 use super::{documents, names, raw, tables, templates};
 use crate::cli::outcome::Result;
 use crate::cli::output::Format;
@@ -14,7 +14,6 @@ use ketcd_render::table::{LabelColumns, View};
 pub(super) enum Pace {
     /// All at once.
     AtOnce,
-    /// One by one.
     OneByOne,
 }
 

@@ -5,6 +5,7 @@ mod documents;
 mod follow;
 mod formats;
 pub(super) mod inventory;
+mod listing_target;
 mod names;
 pub(super) mod pod_configuration;
 mod raw;
@@ -13,7 +14,6 @@ mod sink;
 mod sort;
 mod tables;
 mod templates;
-mod wanted;
 
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::Output;
@@ -27,7 +27,7 @@ use ketcd_store::KeyValue;
 use sink::{ReadBody, Sink, fetch, read};
 
 pub(super) use follow::{Watched, follow};
-pub(super) use wanted::{ListArgs, ListingTarget};
+pub(super) use listing_target::{ListArgs, ListingTarget};
 
 /// Lists what is wanted of a command as `-o` says.
 pub(super) async fn list(
@@ -55,7 +55,7 @@ async fn once(
         sink = Box::new(sort::Sorted::new(path, sink, decoder(&session.cluster))?);
     }
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let fetch = fetch(session, select, sink.need());
+    let fetch = fetch(session, select, sink.as_ref());
     let (mut found, mut absent) = (0, Vec::new());
     let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out, &mut |_| true).await {
         Err(error) if error.is_compacted() && found > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,

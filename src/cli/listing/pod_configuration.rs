@@ -9,7 +9,6 @@ use crate::cli::session::absence::{Missing, Search};
 use ketcd_cluster::read::Keys;
 use ketcd_render::with_config;
 
-/// Prints a pod with its configuration.
 pub(in crate::cli) async fn run(session: &Session, addresses: &[String], out: &mut Output) -> Result<Outcome> {
     let keys = Keys::of(&session.cluster, addresses).await?;
     if keys.many || keys.addresses.iter().any(|address| address.kind().is_none_or(|kind| kind.kind != "Pod")) {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::wanted::ListingTarget;
+use super::listing_target::ListingTarget;
 use crate::cli::outcome::Result;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
@@ -15,12 +15,16 @@ use ketcd_kube::Address;
 use ketcd_render::style::StyledWrite;
 use ketcd_render::table::row_fields;
 
-pub(super) use ketcd_cluster::read::{Extent, Item, ReadBody};
+pub(super) use ketcd_cluster::read::{Extent, Item, ReadBody, RowMaker};
 
 /// Prints objects one by one; tables may wait until all are known.
 pub(super) trait Sink<'c> {
     /// How much of each object it wants to see.
     fn need(&self) -> Extent;
+    /// What makes the rows that it prints, where it needs nothing else of their objects.
+    fn rows(&self) -> Option<RowMaker> {
+        None
+    }
     /// Takes an object.
     fn add(&mut self, item: Item<'c>, out: &mut dyn StyledWrite) -> Result<()>;
     /// Prints what waits for others to be aligned with.
@@ -36,8 +40,8 @@ pub(super) trait Sink<'c> {
 }
 
 /// What reads the objects that are selected, as far as a sink needs them.
-pub(super) fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
-    Fetch::of(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+pub(super) fn fetch<'c>(session: &'c Session, select: Selection, sink: &dyn Sink<'c>) -> Fetch<'c> {
+    Fetch::of(&session.cluster, select, sink.need()).with_rows(sink.rows(), |kind| row_fields(kind).map(|fields| &fields.all))
 }
 
 /// Hands what is wanted and `is_shown` to the sink; single objects that are not there are `absent`.

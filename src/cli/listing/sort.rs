@@ -35,7 +35,7 @@ impl<'c> Sink<'c> for Sorted<'c> {
         let sort_key = match &item.body {
             ReadBody::Object(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
             ReadBody::Opaque(_) => SortKey::Absent,
-            ReadBody::None | ReadBody::Text(_) => return Ok(()),
+            ReadBody::None | ReadBody::Text(_) | ReadBody::Row(_) => return Ok(()),
         };
         item.body = ReadBody::None;
         self.held.push((item, sort_key));

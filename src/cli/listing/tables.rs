@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::sink::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, RowMaker, Sink};
 use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
 use ketcd_render::style::StyledWrite;
-use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View};
+use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View, stored_row};
 use serde_json::json;
 
 pub(super) struct Tables {
@@ -45,6 +45,7 @@ impl Section {
 fn push(table: &mut ObjectTable, item: &Item<'_>) {
     let path = item.path();
     match &item.body {
+        ReadBody::Row(row) => table.push_made(row),
         ReadBody::Object(object) => table.push(&named(Arc::clone(object), path, &item.entry.key)),
         ReadBody::Opaque(opaque) => {
             let key = String::from_utf8_lossy(&item.entry.key);
@@ -98,6 +99,11 @@ impl Tables {
 impl Sink<'_> for Tables {
     fn need(&self) -> Extent {
         Extent::Row
+    }
+
+    fn rows(&self) -> Option<RowMaker> {
+        let view = self.view;
+        self.labels.is_empty().then(|| Arc::new(move |kind: &_, decoder: &_, entry: &_| stored_row(view, kind, decoder, entry)) as RowMaker)
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {

@@ -118,7 +118,7 @@ impl Sink<'_> for GoTemplates {
         match item.body {
             ReadBody::Object(object) if self.is_one => self.write(&object, out)?,
             ReadBody::Object(object) => self.items.push(Arc::unwrap_or_clone(object).into_value()),
-            ReadBody::None | ReadBody::Text(_) | ReadBody::Opaque(_) => {}
+            ReadBody::None | ReadBody::Text(_) | ReadBody::Row(_) | ReadBody::Opaque(_) => {}
         }
         Ok(())
     }
@@ -132,7 +132,6 @@ impl Sink<'_> for GoTemplates {
     }
 }
 
-/// Columns of the user's own.
 pub(super) struct Columns {
     columns: CustomColumns,
     cell_text: CellText,
@@ -149,7 +148,6 @@ impl Columns {
         Ok(Self::of(columns, without_headings, is_terminal))
     }
 
-    /// The columns of a file's text.
     pub(super) fn of_file(text: &str, without_headings: bool, is_terminal: bool) -> Result<Self> {
         let columns = CustomColumns::parse_file(text).map_err(|error| {
             let hint = "write headings in the first line of the file and paths such as .metadata.name in the second, with blanks between";

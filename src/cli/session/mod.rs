@@ -152,9 +152,6 @@ impl Session {
     }
 
     /// Returns the stretch of history that was asked for, as the head of a JSON document says it; `None` for other formats.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn window_in_head(&self) -> Result<Option<Window>> {
         Ok(match self.format {
             Format::Json => self.cluster.window().await?.map(Window::from),
@@ -162,7 +159,6 @@ impl Session {
         })
     }
 
-    /// Whether managedFields are shown.
     pub(super) fn managed_fields(&self) -> ManagedFields {
         if self.cluster.options.show_managed_fields { ManagedFields::Shown } else { ManagedFields::Hidden }
     }
@@ -179,9 +175,6 @@ impl Session {
     }
 
     /// Completes the error of a refusal, where an answer failed with one.
-    ///
-    /// # Errors
-    /// The answer's.
     pub(super) async fn or_grants<T>(&self, answer: Result<T>, reads: &Reads<'_>) -> Result<T> {
         match answer {
             Err(error) => Err(self.with_grants(error, reads).await),

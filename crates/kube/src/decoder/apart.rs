@@ -13,7 +13,7 @@ use super::typed::FieldValue;
 use super::values::{Items, JsonValue};
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, counted, go_text, text};
+use super::{Decoder, Part, decode_count, go_text, text};
 use crate::field_set::FieldSet;
 use crate::object::Object;
 use crate::proto::table::{Message, Row, Type};
@@ -54,10 +54,10 @@ impl Decoder {
         kept: &FieldSet,
         lean: bool,
     ) -> Option<Apart> {
-        let is_kept = |path: [&str; 2]| kept.member_of(path[0]).and_then(|member| member.member_of(path[1])).is_some();
+        let is_kept = |path: [&str; 2]| kept.member(path[0]).and_then(|member| member.member(path[1])).is_some();
         debug_assert!(!lean || is_kept(["metadata", "managedFields"]), "managedFields would not be checked");
         let plain = |version: StoredVersion<'_>| {
-            counted::add();
+            decode_count::add();
             self.plain(key, version.value)
         };
         let wire = plain(after)?;
@@ -79,7 +79,6 @@ impl Decoder {
     }
 }
 
-/// One of both versions.
 struct Side<'v> {
     context: Context<'v>,
     object: Span,
@@ -98,7 +97,6 @@ impl<'v> Side<'v> {
     }
 }
 
-/// Both versions.
 struct Sides<'v> {
     old: Side<'v>,
     new: Side<'v>,
@@ -138,7 +136,7 @@ impl<'v> Sides<'v> {
                 }
                 continue;
             }
-            let kept = kept.and_then(|kept| kept.member_of(row.name));
+            let kept = kept.and_then(|kept| kept.member(row.name));
             let below = place.of_member(row.name);
             let is_equal = self.new.context.has_equal(views[1], &self.old.context, views[0], row);
             if !is_equal || kept.is_some() || matches!(below, Place::Metadata(_)) {
@@ -194,6 +192,7 @@ impl<'v> Sides<'v> {
             };
             let [old, new] = shown;
             let new = self.new.value(new, kept)?;
+            self.old.context.sound_json = self.new.context.sound_json;
             let old = if is_equal { new.clone() } else { self.old.value(old, kept)? };
             made[0].extend(old);
             made[1].extend(new);

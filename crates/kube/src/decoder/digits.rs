@@ -9,7 +9,6 @@ use crate::proto::table::{Message, Render, Type};
 /// Digits of base64 that stand for three bytes.
 const GROUP_DIGITS: usize = 4;
 
-/// The bits of one digit.
 const DIGIT_BITS: usize = 6;
 
 /// Texts that may be a part of base64.
@@ -33,7 +32,6 @@ struct Bits {
     after: Option<MaskedByte>,
 }
 
-/// Some bits of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MaskedByte {
     mask: u8,

@@ -90,7 +90,7 @@ impl<'w> Wanted<'w> {
     /// What is wanted of a member.
     fn member(&self, name: &str) -> Self {
         let below = |&(field, path): &(u8, &'w str)| Some((field, path.strip_prefix(name)?.strip_prefix('.')?));
-        let copied = self.copied.and_then(|copied| copied.member_of(name));
+        let copied = self.copied.and_then(|copied| copied.member(name));
         // What is masked depends on it.
         let copied = copied.or((name == "kind" && self.copied.is_some()).then_some(const { &FieldSet::WHOLE }));
         Self { copied, shown: self.shown.iter().filter_map(below).collect() }

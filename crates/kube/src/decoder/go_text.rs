@@ -151,7 +151,6 @@ pub(super) fn utf8(text: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Writes an integer.
 pub(super) fn append_int(out: &mut Vec<u8>, value: i64) {
     let mut buffer = [0u8; 20];
     let mut at = buffer.len();

@@ -11,12 +11,10 @@ pub(super) struct TimeText {
 }
 
 impl TimeText {
-    /// The text.
     pub(super) fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).expect("digits and separators")
     }
 
-    /// The text's bytes.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.text[..usize::from(self.length)]
     }

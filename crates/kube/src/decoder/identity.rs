@@ -17,9 +17,7 @@ pub(super) struct Identity<'a> {
 /// Where a message lies in its object.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
-    /// It is the object.
     Root(&'a Identity<'a>),
-    /// It is the object's metadata.
     Metadata(&'a Identity<'a>),
     Elsewhere,
 }

@@ -6,7 +6,6 @@ use super::{Decoder, Part, secret};
 use crate::object::{Object, UnknownField};
 
 impl Decoder {
-    /// Whether there may be something in the value to mask.
     pub(super) fn masks(&self, key: &[u8], value: &[u8]) -> bool {
         !self.shows_secrets && secret::may_be_in(key, value)
     }

@@ -15,8 +15,8 @@ mod apart;
 mod canonical;
 mod cbor;
 mod conform;
-pub(crate) mod counted;
 mod custom_resource_definition;
+pub(crate) mod decode_count;
 mod digits;
 mod embedded;
 mod envelope;
@@ -25,11 +25,11 @@ mod fault;
 mod go_text;
 mod go_time;
 mod identity;
+mod kind_of_key;
 mod managers;
 mod masking;
 mod matching;
 mod metadata;
-mod placed;
 mod raw_json;
 mod searched;
 mod served;
@@ -69,7 +69,7 @@ use super::secret;
 /// |---|---|
 /// | an object | [`decode`](Self::decode), or [`decode_only`](Self::decode_only) of some members |
 /// | what may show a text | [`decode_showing`](Self::decode_showing) |
-/// | a type | [`decode_as`](Self::decode_as) |
+/// | a type | [`decode_as`](Self::decode_as), or [`decode_only_as`](Self::decode_only_as) of some members |
 /// | JSON text | [`decode_text`](Self::decode_text) |
 /// | what tells objects apart, without decoding them | [`excerpt`](Self::excerpt) |
 ///
@@ -99,7 +99,6 @@ pub struct Decoder {
     observer: Option<Arc<dyn Observer>>,
 }
 
-/// How much of an object is made.
 #[derive(Clone, Copy)]
 struct Part<'w> {
     /// Without `metadata.managedFields`.
@@ -306,6 +305,24 @@ impl Decoder {
         Ok(typed)
     }
 
+    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and without a report of the unknown
+    /// fields, which are returned. `None` where [`Decoder::decode_only`] has to say what it is: sealed, damaged or masked values, those that are not
+    /// protobuf, and objects that the type does not fit.
+    pub fn decode_only_as<'v, T: Deserialize<'v>>(
+        &self,
+        key: &[u8],
+        value: &'v [u8],
+        mod_revision: i64,
+        wanted: &FieldSet,
+    ) -> Option<(T, Vec<UnknownField>)> {
+        let wire = self.plain(key, value)?;
+        let mut context = wire.context(self, value);
+        let part = Part { wanted: Some(wanted), ..self.whole() };
+        let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, part)).ok()?;
+        decode_count::add();
+        Some((typed, context.unknown))
+    }
+
     /// The object in a value that is not sealed, if it is plain.
     fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
         match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF_MAGIC) && value.len() <= MAX_LENGTH)?) {
@@ -316,7 +333,7 @@ impl Decoder {
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.
     fn unsealed<'v>(&self, key: &[u8], value: &'v [u8]) -> Result<Cow<'v, [u8]>, Opaque> {
-        counted::add();
+        decode_count::add();
         if value.len() > MAX_LENGTH {
             return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
         }
@@ -338,7 +355,6 @@ impl Decoder {
 /// The key under which API servers note up to which revision they compacted last (etcd3 compact.go); its value is that number, no object.
 pub const COMPACT_REV_KEY: &[u8] = b"compact_rev_key";
 
-/// The JSON of a value as Go writes it.
 pub(crate) fn go_json(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     go_text::append_value(&mut out, value);

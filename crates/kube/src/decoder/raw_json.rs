@@ -12,7 +12,6 @@ use super::sorted::OpenMembers;
 /// Values within values, below what `serde_json` reads.
 pub(super) const MAX_DEPTH: usize = 120;
 
-/// A JSON value in canonical text.
 pub(super) struct CanonicalText<'t> {
     pub text: Cow<'t, [u8]>,
     /// The offset of the first number that no float64 holds.

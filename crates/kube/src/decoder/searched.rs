@@ -19,7 +19,7 @@ use memchr::{memchr, memmem};
 use super::digits::Digits;
 use super::envelope::Envelope;
 use super::stored::find_message;
-use super::{Decoder, cbor, placed, secret, served, versions};
+use super::{Decoder, cbor, kind_of_key, secret, served, versions};
 use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::Message;
 
@@ -41,7 +41,6 @@ struct Finders {
     as_base64: Option<Arc<Digits>>,
 }
 
-/// What finds texts as they are.
 #[derive(Clone, Debug)]
 enum TextFinder {
     One(Box<memmem::Finder<'static>>),
@@ -121,7 +120,6 @@ impl SearchedText {
         finders.as_base64.as_ref().is_some_and(|digits| digits.have_place_in(message) && digits.may_be_in(bytes)) || has_odd_cbor(bytes)
     }
 
-    /// Whether the texts may be in any value.
     pub(super) fn is_anywhere(&self) -> bool {
         self.bytes.is_none()
     }
@@ -145,7 +143,6 @@ fn has_odd_strings(item: &[u8]) -> bool {
     item[cbor::CBOR_MAGIC.len()..].iter().any(|byte| IN_PIECES.contains(byte) || (0xd5..=0xdb).contains(byte))
 }
 
-/// Whether CBOR in a message may hold such strings.
 fn has_odd_cbor(message: &[u8]) -> bool {
     memmem::find_iter(message, &cbor::CBOR_MAGIC).any(|at| has_odd_strings(&message[at..]))
 }
@@ -180,13 +177,13 @@ impl Decoder {
 
     /// Whether more than its own text decides what is shown of an object in JSON or CBOR: it is of a kind of Kubernetes' own, or schemas add defaults.
     fn is_conformed(&self, key: &[u8], value: &[u8]) -> bool {
-        self.schemas.is_some() || placed::kind_at(self.prefix.as_deref(), key).is_some() || names_built_in(value)
+        self.schemas.is_some() || kind_of_key::kind_at(self.prefix.as_deref(), key).is_some() || names_built_in(value)
     }
 }
 
 /// Whether a value in JSON or CBOR is of a kind of Kubernetes' own, or cannot be read.
 fn names_built_in(value: &[u8]) -> bool {
-    placed::dynamic_type(value).is_none_or(|(api_version, kind)| find_message(&api_version, &kind).is_some())
+    kind_of_key::dynamic_type(value).is_none_or(|(api_version, kind)| find_message(&api_version, &kind).is_some())
 }
 
 /// Whether a text may be a part of what is not stored as text: a number, a boolean, a time, a duration, or a character in place of bytes that are not
@@ -370,7 +367,6 @@ mod tests {
         }
     }
 
-    /// Some pieces of a text.
     fn pieces(text: &str) -> Vec<String> {
         let letters: Vec<char> = text.chars().collect();
         (1..=letters.len()).map(|end| letters[end / 2..end].iter().collect()).collect()

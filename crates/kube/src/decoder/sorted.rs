@@ -13,7 +13,6 @@ pub(super) struct OpenMembers {
 /// Where a member lies in the output: its key without quotes and the end of its value.
 struct Member {
     key: (usize, usize),
-    /// Whether the key has escapes.
     escaped: bool,
     end: usize,
 }
@@ -25,7 +24,6 @@ pub(super) struct OpenObject {
 }
 
 impl OpenMembers {
-    /// Begins an object.
     pub(super) fn begin(&mut self, out: &mut Vec<u8>) -> OpenObject {
         out.push(b'{');
         OpenObject { start: out.len(), base: self.members.len() }

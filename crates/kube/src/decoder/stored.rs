@@ -10,7 +10,7 @@ use super::identity::Identity;
 use super::raw_json::{self, CanonicalText};
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, served, typed, versions};
+use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, kind_of_key, opaque, served, typed, versions};
 use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -26,10 +26,9 @@ fn unknown_kind(api_version: &str, kind: &str) -> String {
 }
 
 impl Decoder {
-    /// Recognises what a value holds.
     pub(super) fn recognise(&self, key: &[u8], value: &[u8]) -> std::result::Result<Stored, Opaque> {
-        let expected = placed::kind_at(self.prefix.as_deref(), key);
-        let in_place = |kind: Option<&str>| match kind.and_then(|kind| placed::misplaced(expected?, kind)) {
+        let expected = kind_of_key::kind_at(self.prefix.as_deref(), key);
+        let in_place = |kind: Option<&str>| match kind.and_then(|kind| kind_of_key::misplaced(expected?, kind)) {
             Some(reason) => Err(opaque(reason, false, value)),
             None => Ok(()),
         };
@@ -39,7 +38,7 @@ impl Decoder {
                 Ok(dynamic) => in_place(dynamic.kind()).map(|()| Stored::Dynamic(dynamic)),
                 Err(fault) => {
                     // What is damaged may still say its kind.
-                    in_place(expected.and_then(|_| placed::dynamic_kind(value)).as_deref())?;
+                    in_place(expected.and_then(|_| kind_of_key::dynamic_kind(value)).as_deref())?;
                     Err(broken(&fault, value))
                 }
             },
@@ -133,9 +132,7 @@ impl Decoder {
     }
 }
 
-/// What a value holds.
 pub(super) enum Stored {
-    /// An object in protobuf.
     Protobuf(Wire),
     /// An object in JSON or CBOR.
     Dynamic(Dynamic),

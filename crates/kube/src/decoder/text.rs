@@ -13,7 +13,6 @@ use super::wire::Span;
 use super::{canonical, embedded};
 use crate::proto::table::{Message, Row, Type};
 
-/// Appends an object's JSON.
 pub(super) fn append_object(
     context: &mut Context<'_>,
     message: &'static Message,

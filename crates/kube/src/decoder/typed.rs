@@ -93,7 +93,6 @@ impl<'de> TypedObject<'_, 'de> {
 /// The names of a type's fields, as serde passes them.
 type FieldNames = &'static [&'static str];
 
-/// All rows of a message.
 const ALL_ROWS: u64 = u64::MAX;
 
 thread_local! {
@@ -123,7 +122,6 @@ fn visit_struct<'de, V: Visitor<'de>>(
     Ok(value)
 }
 
-/// The members of a message.
 struct Members<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     message: &'static Message,
@@ -191,7 +189,6 @@ fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name: &str) -> 
     result.map(|_| ()).map_err(|unfit| unfit.0.within(name))
 }
 
-/// One value.
 pub(super) struct FieldValue<'c, 'p, 'de> {
     pub context: &'c mut Context<'de>,
     pub shown: JsonValue<'de>,
@@ -257,7 +254,11 @@ impl<'de> Deserializer<'de> for FieldValue<'_, '_, 'de> {
             JsonValue::Struct(message, span) if is_sound(self.context, message, span, depth) => visitor.visit_unit(),
             JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..) => self.deserialize_any(visitor),
             JsonValue::Raw(span) => {
-                embedded::check(self.context.slice(span), span.start)?;
+                let json = self.context.slice(span);
+                if json != self.context.sound_json {
+                    embedded::check(json, span.start)?;
+                    self.context.sound_json = json;
+                }
                 visitor.visit_unit()
             }
             JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON cannot represent", 0).into()),
@@ -277,7 +278,6 @@ fn visit_json<'de, V: Visitor<'de>>(text: &[u8], visitor: V) -> Result<V::Value,
     value.deserialize_any(visitor).map_err(unfit)
 }
 
-/// The items of a list.
 struct List<'c, 'p, 'de> {
     context: &'c mut Context<'de>,
     ty: Type,
@@ -310,7 +310,6 @@ impl<'de> SeqAccess<'de> for List<'_, '_, 'de> {
     }
 }
 
-/// The entries of a map.
 struct Map<'c, 'de> {
     context: &'c mut Context<'de>,
     ty: Type,

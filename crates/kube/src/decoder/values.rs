@@ -26,7 +26,6 @@ impl Items {
     }
 }
 
-/// A value as JSON shows it.
 pub(super) enum JsonValue<'a> {
     /// Not shown.
     Hidden,
@@ -44,13 +43,9 @@ pub(super) enum JsonValue<'a> {
     Duration(i64),
     /// Bytes shown in base64.
     Base64(&'a [u8]),
-    /// JSON or CBOR.
     Raw(Span),
-    /// An object.
     Struct(&'static Message, Span),
-    /// A list of these.
     List(Type, Items),
-    /// A map of these.
     Map(Type, Items),
     /// The object's revision, as text.
     Revision(i64),
@@ -60,7 +55,6 @@ pub(super) enum JsonValue<'a> {
     Kind,
 }
 
-/// An entry of a map.
 #[derive(Clone, Copy)]
 pub(super) struct MapEntry {
     key: Span,
@@ -252,7 +246,6 @@ impl<'a> Context<'a> {
         Ok(entries)
     }
 
-    /// The value of a map's entry.
     pub(super) fn entry_value(&mut self, ty: Type, entry: &MapEntry) -> Result<JsonValue<'a>> {
         match (entry.value_at, ty) {
             (Some(at), _) => {
@@ -265,7 +258,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A map's key.
     pub(super) fn key(&self, entry: &MapEntry) -> &'a [u8] {
         self.slice(entry.key)
     }

@@ -26,6 +26,8 @@ pub(super) struct Context<'a> {
     pub keeps_order: bool,
     /// Whether the object's `metadata` is known to be sound, so that members of it that are not wanted need no check.
     pub has_sound_metadata: bool,
+    /// The stored JSON that was looked through last and is sound: the next version of an object often holds the same.
+    pub sound_json: &'a [u8],
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -111,11 +113,11 @@ impl<'a> Context<'a> {
             shows_newer_fields,
             keeps_order: false,
             has_sound_metadata: false,
+            sound_json: &[],
             unknown: Vec::new(),
         }
     }
 
-    /// Whether the release has this row.
     #[inline]
     pub(super) fn has(&self, row: &Row) -> bool {
         row.holds_in(self.minor)

@@ -20,7 +20,6 @@ pub(super) struct Reader<'a> {
     pub pos: usize,
 }
 
-/// A field of a message.
 #[derive(Clone, Copy)]
 pub(super) struct WireField {
     /// Where its tag begins.

@@ -48,7 +48,6 @@ impl DefaultClass {
     }
 }
 
-/// Whether a class says that it is a default.
 fn is_annotated(object: &Value) -> bool {
     let marks = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
     marks.iter().any(|mark| object["metadata"]["annotations"].get(mark).and_then(Value::as_str) == Some("true"))

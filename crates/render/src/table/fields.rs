@@ -95,7 +95,6 @@ pub(crate) fn containers(value: &Value, path: &str) -> [String; 2] {
     ["name", "image"].map(|field| list(value, path).iter().map(|container| text(container, field)).collect::<Vec<_>>().join(","))
 }
 
-/// Whether the condition of a type is True.
 pub(crate) fn is_true(object: &Value, condition_type: &str) -> bool {
     condition(object, condition_type).is_some_and(|condition| text(condition, "status") == "True")
 }

@@ -31,11 +31,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::style::{self, Style, StyledWrite};
+use ketcd_cluster::read::Row;
 use ketcd_history::state::state_of;
 use ketcd_kube::{Kind, Release};
 
 pub use default_class::DefaultClass;
 pub use duration::{age, human_duration};
+pub use pod::stored_row;
 pub use pod_row::PodRow;
 pub use prose_column::write_wrapped;
 pub use row_fields::{RowFields, row_fields};
@@ -64,6 +66,11 @@ pub struct LabelColumns {
 }
 
 impl LabelColumns {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// As kubectl heads them: `app.kubernetes.io/name` is `NAME`.
     fn headings(&self) -> impl Iterator<Item = String> {
         let own = self.columns.iter().map(|label| label.rsplit('/').next().unwrap_or_default().to_uppercase());
@@ -168,6 +175,12 @@ impl ObjectTable {
         self.states.iter_mut().for_each(|states| states.push(style::of_tone(state_of(object).tone)));
         self.order.iter_mut().for_each(|(rank, ranks)| ranks.push(rank(object)));
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
+    }
+
+    /// Adds a row that was made where its object was read.
+    pub fn push_made(&mut self, row: &Row) {
+        self.states.iter_mut().for_each(|states| states.push(style::of_tone(row.tone)));
+        self.rows.push(&row.cells);
     }
 
     /// Returns the headings, wide ones included.

@@ -45,7 +45,6 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-/// The name and some fields.
 fn named(object: &Value, paths: &[&str]) -> Vec<String> {
     std::iter::once(name(object)).chain(paths.iter().map(|path| text(object, path).to_owned())).collect()
 }

@@ -1,17 +1,23 @@
 //! Pods and their templates.
 
 use jiff::Timestamp;
-use ketcd_kube::as_decoded;
+use ketcd_cluster::read::Row;
+use ketcd_history::state::Tone;
+use ketcd_kube::{Decoder, Kind, UnknownField, as_decoded};
+use ketcd_store::KeyValue;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::fields::{at, containers, labels, name};
-use super::pod_row::{Condition, Metadata, PodRow, Spec, Status, list, text, text_or, time};
+use super::pod_row::{Condition, Metadata, PodRow, PodStatus, Spec, list, text, text_or, time};
+use super::row_fields::row_fields;
 use super::{Printer, View};
+
+const POD_COLUMNS: &str = "NAME|READY|STATUS|RESTARTS|AGE|+IP|+NODE|+NOMINATED NODE|+READINESS GATES";
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     match (group, kind) {
-        ("", "Pod") => Some(Printer { columns: "NAME|READY|STATUS|RESTARTS|AGE|+IP|+NODE|+NOMINATED NODE|+READINESS GATES", cells }),
+        ("", "Pod") => Some(Printer { columns: POD_COLUMNS, cells }),
         ("", "PodTemplate") => Some(Printer {
             columns: "NAME|CONTAINERS|IMAGES|POD LABELS",
             cells: |object, _| {
@@ -23,7 +29,6 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     }
 }
 
-/// Returns the cells of a pod's row.
 fn cells(pod: &Value, view: View) -> Vec<String> {
     if let Ok(row) = PodRow::deserialize(pod) {
         return row.cells(view);
@@ -37,10 +42,40 @@ fn cells(pod: &Value, view: View) -> Vec<String> {
     }
 }
 
+/// Returns the row of a stored pod that shows no labels, and the pod's unknown fields; `None` for other kinds, and for pods that have to be decoded.
+pub fn stored_row(view: View, kind: &Kind, decoder: &Decoder, entry: &KeyValue) -> Option<(Row, Vec<UnknownField>)> {
+    let fields = row_fields(kind).filter(|fields| fields.are_of_pods)?;
+    let (pod, unknown): (PodRow<'_>, _) = decoder.decode_only_as(&entry.key, &entry.value, entry.mod_revision.0, &fields.cells)?;
+    let metadata = pod.metadata.as_ref().filter(|metadata| !text(&metadata.name).is_empty())?;
+    let shown = pod.cells(view).into_iter().zip(POD_COLUMNS.split('|')).filter(|(_, column)| view.is_wide || !column.starts_with('+'));
+    let cells = std::iter::once(text(&metadata.namespace).to_owned()).chain(shown.map(|(cell, _)| cell)).collect();
+    Some((Row { cells, tone: pod.tone() }, unknown))
+}
+
 impl PodRow<'_> {
+    /// How its state should strike the reader, as [`ketcd_history::state::state_of`] finds it in the whole pod.
+    pub(super) fn tone(&self) -> Tone {
+        let (no_spec, no_status) = (Spec::default(), PodStatus::default());
+        let (spec, status) = (self.spec.as_ref().unwrap_or(&no_spec), self.status.as_ref().unwrap_or(&no_status));
+        if self.metadata.as_ref().is_some_and(|metadata| metadata.deletion_timestamp.is_some()) {
+            return Tone::Ending;
+        }
+        let mut containers = list(&status.init_container_statuses).iter().chain(list(&status.container_statuses));
+        let scheduled = list(&status.conditions).iter().find(|condition| text(&condition.type_) == "PodScheduled");
+        match status.phase.as_deref().unwrap_or("Pending") {
+            "Succeeded" => Tone::Done,
+            "Failed" | "Unknown" => Tone::Bad,
+            _ if containers.any(|own| !matches!(own.waiting(), "" | "ContainerCreating" | "PodInitializing")) => Tone::Bad,
+            "Running" if status.is_true("Ready") => Tone::Good,
+            "Running" => Tone::Working,
+            _ if spec.node_name.is_none() && scheduled.is_some_and(|scheduled| scheduled.reason.is_some()) => Tone::Waiting,
+            _ => Tone::Working,
+        }
+    }
+
     /// Returns a cell for each column.
     pub fn cells(&self, view: View) -> Vec<String> {
-        let (no_metadata, no_spec, no_status) = (Metadata::default(), Spec::default(), Status::default());
+        let (no_metadata, no_spec, no_status) = (Metadata::default(), Spec::default(), PodStatus::default());
         let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = self.spec.as_ref().unwrap_or(&no_spec);
         let status = self.status.as_ref().unwrap_or(&no_status);
@@ -77,7 +112,7 @@ struct ContainerSummary {
 }
 
 impl ContainerSummary {
-    fn of(metadata: &Metadata<'_>, spec: &Spec<'_>, status: &Status<'_>) -> Self {
+    fn of(metadata: &Metadata<'_>, spec: &Spec<'_>, status: &PodStatus<'_>) -> Self {
         let inits = list(&spec.init_containers).iter();
         let sidecars: Vec<&str> = inits.filter(|own| text(&own.restart_policy) == "Always").map(|own| text(&own.name)).collect();
         let phase = text(&status.phase);
@@ -108,7 +143,7 @@ impl ContainerSummary {
     }
 
     /// Returns whether initialisation goes on (or failed), and restarts of sidecars alone with the last of them.
-    fn add_init_containers(&mut self, spec: &Spec<'_>, status: &Status<'_>, sidecars: &[&str]) -> (bool, i64, Option<Timestamp>) {
+    fn add_init_containers(&mut self, spec: &Spec<'_>, status: &PodStatus<'_>, sidecars: &[&str]) -> (bool, i64, Option<Timestamp>) {
         let (mut sidecar_restarts, mut last_sidecar_restart) = (0, None);
         for (index, own) in list(&status.init_container_statuses).iter().enumerate() {
             let is_sidecar = sidecars.contains(&text(&own.name));
@@ -136,7 +171,7 @@ impl ContainerSummary {
         (false, sidecar_restarts, last_sidecar_restart)
     }
 
-    fn add_containers(&mut self, status: &Status<'_>) {
+    fn add_containers(&mut self, status: &PodStatus<'_>) {
         let (mut has_running, mut error) = (false, None);
         for own in list(&status.container_statuses).iter().rev() {
             self.restarts += own.restarts();
@@ -166,7 +201,7 @@ impl ContainerSummary {
     }
 }
 
-fn readiness_gates(spec: &Spec<'_>, status: &Status<'_>) -> String {
+fn readiness_gates(spec: &Spec<'_>, status: &PodStatus<'_>) -> String {
     let gates = list(&spec.readiness_gates);
     if gates.is_empty() {
         return "<none>".to_owned();

@@ -14,7 +14,7 @@ pub struct PodRow<'a> {
     #[serde(borrow)]
     pub(super) spec: Option<Spec<'a>>,
     #[serde(borrow)]
-    pub(super) status: Option<Status<'a>>,
+    pub(super) status: Option<PodStatus<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -25,6 +25,8 @@ pub(super) struct Metadata<'a> {
     pub(super) deletion_timestamp: Option<IgnoredAny>,
     #[serde(borrow)]
     pub(super) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) namespace: Option<Text<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,7 +60,7 @@ pub(super) struct Gate<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Status<'a> {
+pub(super) struct PodStatus<'a> {
     #[serde(borrow)]
     pub(super) conditions: Option<Vec<Condition<'a>>>,
     #[serde(borrow)]
@@ -130,7 +132,7 @@ pub(super) struct State<'a> {
     #[serde(borrow)]
     pub(super) terminated: Option<Terminated<'a>>,
     #[serde(borrow)]
-    pub(super) waiting: Option<Waiting<'a>>,
+    pub(super) waiting: Option<WaitingState<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -151,7 +153,7 @@ pub(super) struct Terminated<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Waiting<'a> {
+pub(super) struct WaitingState<'a> {
     #[serde(borrow)]
     pub(super) reason: Option<Text<'a>>,
 }
@@ -174,8 +176,7 @@ pub(super) fn time(field: &Option<Text<'_>>) -> Option<Timestamp> {
     field.as_deref()?.parse().ok()
 }
 
-impl Status<'_> {
-    /// Whether the condition of a type is True.
+impl PodStatus<'_> {
     pub(super) fn is_true(&self, condition_type: &str) -> bool {
         let condition = list(&self.conditions).iter().find(|condition| text(&condition.type_) == condition_type);
         condition.is_some_and(|condition| text(&condition.status) == "True")

@@ -57,10 +57,14 @@ fn of_kind(group: &str, kind: &str) -> Option<&'static RowFields> {
 mod tests {
     use std::fs;
 
-    use ketcd_kube::Release;
+    use bytes::Bytes;
+    use ketcd_history::state::state_of;
+    use ketcd_kube::{Decoder, Kinds, Release, encode};
+    use ketcd_store::{KeyValue, Revision};
     use ketcd_testing::testdata;
     use serde_json::Value;
 
+    use super::super::pod::stored_row;
     use super::super::{View, printer};
     use super::*;
 
@@ -76,8 +80,24 @@ mod tests {
             fields.cells.keep(&mut part);
             let cells = printer("", kind, view.release).cells;
             assert_eq!(cells(&part, view), cells(&object, view), "{object}");
+            if fields.are_of_pods {
+                rows_of_stored_pods_are_those_of_whole_ones(&object, view);
+            }
             seen += 1;
         }
         assert!(seen > 20, "only {seen} objects");
+    }
+
+    fn rows_of_stored_pods_are_those_of_whole_ones(pod: &Value, view: View) {
+        let (kinds, decoder, key) = (Kinds::builtin(), Decoder::new(), Bytes::from_static(b"/registry/pods/ns/a"));
+        let value: Bytes = encode(pod, view.release).unwrap().expect("pods are stored as protobuf").into();
+        let (create_revision, mod_revision, replaced) = (Revision(1), Revision(1), Revision(0));
+        let entry = KeyValue { key, value, create_revision, mod_revision, version: 1, replaced, lease: 0 };
+        let (row, unknown) = stored_row(view, kinds.find("pods").unwrap(), &decoder, &entry).expect("a row");
+        let whole = decoder.decode(&entry.key, &entry.value, 1);
+        let whole = whole.object().unwrap();
+        assert_eq!(row.cells[0], whole["metadata"]["namespace"], "{whole}");
+        assert_eq!(row.cells[1..], (printer("", "Pod", view.release).cells)(whole, view), "{whole}");
+        assert!(row.tone == state_of(whole).tone && unknown.is_empty(), "{whole}");
     }
 }

@@ -30,12 +30,10 @@ impl Rows {
         self.ends.clear();
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len() / self.cells
     }
 
-    /// The cells of a row.
     pub(super) fn row(&self, index: usize) -> impl Iterator<Item = &str> {
         let first = index * self.cells;
         (first..first + self.cells).map(|cell| &self.text[cell.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[cell]])

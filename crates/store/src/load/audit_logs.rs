@@ -15,7 +15,7 @@ use super::{image, spool};
 use crate::{Error, Result};
 
 /// Audit logs, which are opened when they are read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct AuditLogs {
     files: Vec<(String, ContainerEntry)>,
     limits: Limits,

@@ -29,7 +29,6 @@ pub(super) struct MetaBucket {
 }
 
 impl MetaBucket {
-    /// Reads the bucket.
     pub(super) fn read(bolt: &Bolt, walk: &mut Walk<'_>, bucket: &Bucket) -> Self {
         let mut meta = Self::default();
         walk.bucket(bucket, &mut |pair| {

@@ -161,7 +161,6 @@ impl Exceeded {
     }
 }
 
-/// What a reservation is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Unpacked,
@@ -301,7 +300,6 @@ impl Budget {
 }
 
 impl Meters {
-    /// Writes bytes behind others.
     fn with_others(&self, bytes: &[u8]) -> io::Result<Bytes> {
         let mut held = self.chunk.lock().unwrap_or_else(PoisonError::into_inner);
         if held.as_ref().is_none_or(|chunk| chunk.used + bytes.len() > chunk.map.len()) {

@@ -15,7 +15,6 @@ pub(super) enum NotOpened {
     Foreign(String),
 }
 
-/// A directory of this user's own.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
     path: PathBuf,
@@ -37,7 +36,6 @@ mod unix {
     const OTHERS_WRITE: u32 = 0o022;
 
     impl OwnDirectory {
-        /// Opens a directory that is there.
         pub(in super::super) fn open(path: &Path) -> Result<Self, NotOpened> {
             // If it cannot be opened without following a link, it is not our directory.
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -28,7 +28,6 @@ impl Check {
         Self { stop, state: Mutex::new(ChecksumState::Running(thread)) }
     }
 
-    /// A check that is done.
     pub(super) fn done(holds: bool) -> Self {
         Self { stop: Arc::default(), state: Mutex::new(ChecksumState::Done(holds)) }
     }

@@ -6,7 +6,6 @@ use bytes::{Buf, Bytes};
 
 use super::lz4;
 
-/// What undoes a compression.
 pub(super) type Decoder = Box<dyn Read + Send>;
 
 /// The bytes of memory that an xz file may ask for: `xz -9` asks for 65 MiB, and hardly anybody for more than this.
@@ -15,7 +14,6 @@ const XZ_MEMORY: u64 = 256 << 20;
 /// The same of a zstd file, as a power of two: `zstd -22` asks for 128 MiB, `--long=31` for 2 GiB.
 const ZSTD_WINDOW: u32 = 28;
 
-/// A compression.
 struct Compression {
     name: &'static str,
     /// How many bytes are undone before the first of them comes out, by those that it begins with.

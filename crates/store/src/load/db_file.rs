@@ -138,7 +138,6 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
 
 /// What is taken from pages that no tree reaches.
 struct Rescue {
-    /// The database's layer.
     layer: usize,
     /// The revision up to which history was compacted: what lies there is no part of the state, but of the past.
     after: i64,
@@ -310,7 +309,6 @@ impl Tree {
         self.meta.as_ref().map_or((None, true), |meta| (meta.compacted(), meta.is_compaction_finished()))
     }
 
-    /// Walks through all buckets.
     fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut KeyBucketReader<'_>, facts: &mut DatabaseFacts) -> Self {
         let mut tree = Self { meta: None, is_compaction_lost: false, has_keys: false, has_lost_its_end: true };
         let mut buckets = Vec::new();

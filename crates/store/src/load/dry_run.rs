@@ -12,7 +12,6 @@ use super::problem::LoadProblem;
 use crate::versions::{Layer, Location, StoredChange};
 use crate::{EventKind, Origin, Revision, RevisionSpan, SourceKind};
 
-/// What a file begins with.
 const FILE_MAGIC: &[u8] = b"#changes\n";
 
 /// Whether bytes begin as a file of changes does.

@@ -22,7 +22,6 @@ use crate::{Companion, Error, Result, Source, SourceKind};
 /// Compressed files of together so many bytes, unpacked, are kept so until all are known.
 const UNPACKED_AT_ONCE: u64 = 1 << 30;
 
-/// What is at some paths.
 #[derive(Default)]
 pub(super) struct Several {
     /// Each file with its path; for a folder or an archive of databases, each database.
@@ -40,7 +39,6 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// Looks at paths.
     pub(super) fn at(paths: &[String], limits: &Limits) -> Result<Self> {
         let mut several = Self::default();
         let mut unpacked = 0;
@@ -50,7 +48,6 @@ impl Several {
         Ok(several)
     }
 
-    /// Adds what is at a path.
     fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         let at = match at {
             PathContent::Chosen(choice) if choice.is_several() => {
@@ -130,7 +127,6 @@ impl Several {
         self.found.push((path, at));
     }
 
-    /// Makes one history of them.
     pub(super) fn fused(mut self, beside: Option<LiveInput>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Fused> {
         let parts = self.parts(limits, key_of)?;
         Ok(Fused::new(parts, beside)?.saying(self.damage, self.left_out, self.said, self.companions))

@@ -10,7 +10,6 @@ use super::problem::LoadProblem;
 use crate::SourceKind;
 use crate::versions::VersionsBuilder;
 
-/// A format of a file.
 pub(super) struct Format {
     /// What a file of it is; `None` where that is what lies in it.
     pub kind: Option<SourceKind>,
@@ -18,7 +17,6 @@ pub(super) struct Format {
     pub load: fn(&mut Loading<'_, '_>, &str, Image) -> Result<Loaded, LoadProblem>,
 }
 
-/// How a format shows.
 pub(super) enum Recognised {
     /// By its beginning, for certain.
     Beginning(fn(&[u8]) -> bool),
@@ -26,7 +24,6 @@ pub(super) enum Recognised {
     Whole { may_begin: fn(&[u8]) -> bool, is_one: fn(&Bytes) -> bool },
 }
 
-/// What a file is loaded into.
 #[cfg_attr(not(all(feature = "kine", feature = "objects")), allow(dead_code, reason = "some formats do without"))]
 pub(super) struct Loading<'a, 'k> {
     pub reading: Reading<'a>,
@@ -36,7 +33,6 @@ pub(super) struct Loading<'a, 'k> {
     pub has_path: bool,
 }
 
-/// The format that bytes are of.
 pub(super) fn recognise(formats: &'static [Format], bytes: &Bytes) -> Option<&'static Format> {
     let by_beginning = |format: &&Format| matches!(format.recognised, Recognised::Beginning(is_one) if is_one(bytes));
     let by_whole = |format: &&Format| matches!(format.recognised, Recognised::Whole { is_one, .. } if is_one(bytes));

@@ -56,7 +56,6 @@ pub(super) fn format_of(bytes: &Bytes) -> Option<&'static Format> {
     recognise(ALL_FORMATS, bytes)
 }
 
-/// How files of these formats are read.
 pub(super) fn reading(limits: &Limits) -> Reading<'_> {
     Reading { limits, may_be_known: |beginning| may_be_one(ALL_FORMATS, beginning) }
 }
@@ -69,7 +68,6 @@ fn is_text(beginning: &[u8]) -> bool {
     has_mark || !beginning[..beginning.len().min(PROBED_BYTES)].contains(&0)
 }
 
-/// Loads a file of one format.
 pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     if image.bytes.is_empty() {
         return Err(LoadProblem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
@@ -160,7 +158,6 @@ fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<
     kine(loading, path, files)
 }
 
-/// Loads the database of kine in some files.
 #[cfg(feature = "kine")]
 pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files) -> Result<Loaded, LoadProblem> {
     let facts = kine::read(files, loading.builder)?;

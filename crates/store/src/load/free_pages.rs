@@ -14,7 +14,6 @@ use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::Origin;
 use crate::versions::{Location, StoredChange};
 
-/// What unreachable pages hold.
 #[derive(Default)]
 pub(super) struct Unreached {
     /// The changes that were wanted, ascending.

@@ -31,7 +31,6 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Bytes as they are.
     pub(super) fn plain(bytes: Bytes) -> Self {
         Self { bytes, live: None, cut: None, digest: None, progress: OpeningProgress::default() }
     }

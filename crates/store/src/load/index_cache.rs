@@ -75,20 +75,17 @@ struct KeptMember {
     peer_urls: Vec<String>,
 }
 
-/// The place of a file's index.
 pub(super) struct IndexFile {
     file: PathBuf,
     is_compressed: bool,
     smallest: u64,
     identity: Vec<u8>,
     directory: PathBuf,
-    /// The name of the index in it.
     name: String,
 }
 
 /// What is kept of a file, as far as it counts.
 pub(super) enum KeptIndex {
-    /// The index.
     Index(Box<(Versions, DatabaseFacts)>),
     /// None, or one that is not of the file.
     Nothing,

@@ -10,7 +10,6 @@ use crate::memory::MemorySource;
 use crate::versions::{Versions, VersionsBuilder};
 use crate::{Checksum, Companion, Error, MemberLog, Origin, Result, Revision, SourceKind, SourceStatus};
 
-/// Makes a source of what was loaded.
 pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
     if !objects.is_empty() {
         finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
@@ -136,7 +135,6 @@ fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &
     Ok(())
 }
 
-/// What the files say together.
 fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
     let mut status = SourceStatus {
         cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),

@@ -23,7 +23,6 @@ pub(super) struct KeyBucketReader<'a> {
     pub copies: Option<PageCopies>,
     /// The key of the last pair that counts.
     after: Option<Vec<u8>>,
-    /// The change read last.
     last: Option<(i64, i64)>,
     /// Markers that a restore left: nothing ever had the revisions before them.
     markers: Vec<i64>,
@@ -111,7 +110,6 @@ impl<'a> KeyBucketReader<'a> {
         self.markers.retain(|marker| Some((*marker, 0)) <= last);
     }
 
-    /// Forgets all that was read.
     pub(super) fn forget_all(&mut self) {
         self.after = None;
         self.forget_after_pass(None);
@@ -177,7 +175,6 @@ impl<'a> KeyBucketReader<'a> {
     }
 }
 
-/// The bytes at a place.
 fn bytes_of(place: Location) -> std::ops::Range<usize> {
     place.start as usize..place.start as usize + place.length as usize
 }

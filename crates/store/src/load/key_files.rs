@@ -6,7 +6,6 @@ use super::db_file::DatabaseFacts;
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
-/// Keys with their values.
 #[derive(Default)]
 pub(super) struct Keys {
     pub pairs: Vec<(Bytes, Bytes)>,

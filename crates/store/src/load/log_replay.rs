@@ -38,7 +38,6 @@ pub(super) struct Replayed {
     pub notes: Vec<String>,
 }
 
-/// What a replay needs.
 pub(super) struct Replay<'a> {
     pub builder: &'a VersionsBuilder,
     /// The images of the log's files.
@@ -441,7 +440,6 @@ struct LogDifference {
     place: (i64, i64),
     /// Whether they have the same key or the same value.
     is_similar: bool,
-    /// A sentence.
     problem: String,
 }
 

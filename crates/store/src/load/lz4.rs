@@ -9,14 +9,12 @@ use std::io::{self, Read};
 use bytes::{Buf, Bytes};
 use twox_hash::XxHash32;
 
-/// What a frame begins with.
 const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// What the older form begins with (`lz4 -l`): blocks of 8 MiB, without a checksum or an end.
 const LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 const LEGACY_BLOCK: usize = 8 << 20;
 
-/// Whether bytes begin with a frame.
 pub(super) fn begins_so(bytes: &[u8]) -> bool {
     bytes.starts_with(&FRAME_MAGIC) || bytes.starts_with(&LEGACY_MAGIC)
 }

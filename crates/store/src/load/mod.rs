@@ -27,6 +27,7 @@ mod key_bucket;
 mod key_files;
 #[cfg(feature = "kine")]
 mod kine;
+mod little_endian;
 mod log_replay;
 mod lz4;
 mod mapped;

@@ -21,7 +21,6 @@ use crate::recording::{self, RecordingSource};
 use crate::versions::VersionsBuilder;
 use crate::{Companion, Error, Result, RevisionSpan, Source, SourceKind};
 
-/// What is at a path.
 pub(super) enum PathContent {
     #[cfg(feature = "recording")]
     Recording,
@@ -161,7 +160,6 @@ pub(super) fn is_known_folder(path: &Path) -> bool {
     data_dir::is_there(path)
 }
 
-/// Whether a path is that of a recording.
 #[cfg(feature = "recording")]
 fn is_recording(path: &str) -> bool {
     let path = Path::new(path);
@@ -171,7 +169,6 @@ fn is_recording(path: &str) -> bool {
     }
 }
 
-/// Loads what is at a path.
 pub(super) fn load(
     path: &str,
     found: PathContent,

@@ -41,12 +41,10 @@ impl Peek {
         Some(Self { bolt, keys, span })
     }
 
-    /// The revisions that can be read.
     pub(crate) fn span(&self) -> RevisionSpan {
         self.span
     }
 
-    /// The bytes of the file.
     pub(crate) fn bytes(&self) -> u64 {
         self.bolt.image.len() as u64
     }

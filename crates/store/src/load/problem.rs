@@ -9,7 +9,6 @@ pub(super) enum LoadProblem {
 }
 
 impl LoadProblem {
-    /// The error of a file at a path.
     pub(super) fn of(self, path: &str) -> Error {
         match self {
             Self::Known(error) => error,

@@ -11,7 +11,6 @@ use crate::proto::{raftpb, snappb};
 use crate::versions::{Layer, VersionsBuilder};
 use crate::{Member, Revision, RevisionSpan};
 
-/// Whether a file is one.
 pub(super) fn is_one(file: &Bytes) -> bool {
     outer(file).is_some()
 }

@@ -16,7 +16,6 @@ const DUMP_KINDS: [(&[u8], &str, &str); 9] = [
     (b"BEGIN TRANSACTION;", "sqlite3", SQLITE_ADVICE),
 ];
 
-/// What the first statement of another dump begins with.
 const FIRST_STATEMENTS: [&[u8]; 6] =
     [b"CREATE TABLE ", b"CREATE DATABASE ", b"DROP TABLE ", b"INSERT INTO ", b"LOCK TABLES ", b"START TRANSACTION;"];
 

@@ -20,7 +20,6 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct Filling {
     path: String,
-    /// As long as the unpacked file will be.
     map: Bytes,
     progress: Arc<Progress>,
 }
@@ -36,7 +35,6 @@ struct Progress {
 
 #[derive(Debug, Default)]
 struct FillingState {
-    /// How many bytes are there.
     length: u64,
     /// Why there will be no more.
     ended: Option<String>,

@@ -8,7 +8,7 @@ pub(super) struct Path {
     pub path: &'static str,
     /// Whether they live in namespaces.
     pub namespaced: bool,
-    /// All, where it is `None`.
+    /// All but templates of pods and the fields that managers own, where it is `None`.
     pub fields: Option<&'static [&'static str]>,
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod certificates;
 mod changes;
 pub(crate) mod kinds;
 mod node_needs;
+mod partial;
 mod pods;
 mod reads;
 pub(crate) mod rules;
@@ -76,6 +77,8 @@ pub struct Answer {
     pub is_partial: bool,
     /// Whether only what concerns the objects asked for is among the findings and the changes.
     pub is_selected: bool,
+    /// How many findings are left out, because a bundle holds all their objects only as far as a scheduler reads them.
+    pub reduced: usize,
     /// The single objects that were named and are not there.
     pub missing: Vec<NotFound>,
     /// The uid of the namespace kube-system, which differs from cluster to cluster; `None` where it could not be read.
@@ -127,6 +130,7 @@ impl Cluster {
         let (mut findings, _) = rules::told(self, at, now, absent_nodes, triage.findings()).await?;
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
+        let (findings, _) = partial::without_reduced(self, at, findings).await?;
         Ok(StillWrong { findings, patient_classes })
     }
 
@@ -188,6 +192,7 @@ impl Cluster {
             findings = scope::concerning(self, asked, findings).await?;
             warnings = scope::warnings_about(self, asked, warnings).await?;
         }
+        let (findings, reduced) = partial::without_reduced(self, self.at, findings).await?;
         // Printed objects of other kinds were looked at too, if they do not end.
         if matches!(absence, Some(Absence::OtherKinds { .. })) && self.source.is_one_moment() && !findings.is_empty() {
             absence = None;
@@ -196,14 +201,15 @@ impl Cluster {
         let mut changed = changed(self, revision, now, &onsets).await?;
         let mut causes = causes(self, &findings, &changed.changes).await?;
         if let Some(asked) = &asked {
-            scope::changes_concerning(asked, &mut changed, &mut causes);
+            scope::changes_concerning(|change| asked.contains(&change.change.key), &mut changed, &mut causes);
+        }
+        if self.source.arrivals_are_dates() {
+            scope::changes_concerning(partial::is_of_whole, &mut changed, &mut causes);
         }
         let not_decoded = self.not_decoded();
         let is_partial = !self.source.damage().is_empty() || self.has_missed();
         self.note_missed().await?;
-        let is_past = revision < newest;
-        let is_selected = asked.is_some();
-        let answer = Answer {
+        Ok(Answer {
             findings,
             causes,
             warnings,
@@ -211,16 +217,16 @@ impl Cluster {
             now,
             not_before,
             revision,
-            is_past,
+            is_past: revision < newest,
             changed,
             storage,
             absence,
             not_decoded,
             is_partial,
-            is_selected,
+            is_selected: asked.is_some(),
+            reduced,
             missing,
             kube_system: self.kube_system().await?,
-        };
-        Ok(answer)
+        })
     }
 }

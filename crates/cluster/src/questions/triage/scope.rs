@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ketcd_history::AttributedChange;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 
@@ -43,18 +44,18 @@ pub(super) async fn warnings_about(cluster: &Cluster, asked: &AskedKeys, warning
 }
 
 /// The objects of a finding and of its effects, with their controllers.
-fn subjects_of<'f>(finding: &'f Finding, into: &mut Vec<&'f Subject>) {
+pub(super) fn subjects_of<'f>(finding: &'f Finding, into: &mut Vec<&'f Subject>) {
     into.extend(finding.subjects.iter().chain(&finding.owner));
     finding.effects.iter().for_each(|effect| subjects_of(effect, into));
 }
 
-/// Leaves the changes of what was asked for and those that explain a finding.
-pub(super) fn changes_concerning(asked: &AskedKeys, changed: &mut Changed, causes: &mut [Vec<Cause>]) {
+/// Leaves the changes that are taken and those that explain a finding.
+pub(super) fn changes_concerning(is_taken: impl Fn(&AttributedChange) -> bool, changed: &mut Changed, causes: &mut [Vec<Cause>]) {
     let mut places = BTreeMap::new();
     let is_cause = |place: usize| causes.iter().flatten().any(|cause| cause.change == place);
     let mut kept = Vec::new();
     for (place, change) in std::mem::take(&mut changed.changes).into_iter().enumerate() {
-        if is_cause(place) || asked.contains(&change.change.key) {
+        if is_cause(place) || is_taken(&change) {
             places.insert(place, kept.len());
             kept.push(change);
         }

@@ -1,7 +1,7 @@
 //! The state of what can be broken, at one revision.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ const ONE_BY_ONE: usize = 200;
 /// The source cannot be read.
 pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
     let mut triage = Triage::new(now);
-    let reader = StateReader { cluster, at, values_read: Cell::new(0) };
+    let reader = StateReader { cluster, at, values_read: AtomicUsize::new(0) };
     for path in kinds::STATE_PATHS {
         reader.each(path, |object| triage.observe(&object)).await?;
     }
@@ -44,7 +44,7 @@ pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> 
     reader.hooks(&mut triage).await?;
     reader.custom(&mut triage).await?;
     reader.others(&mut triage).await?;
-    Ok((triage, reader.values_read.get()))
+    Ok((triage, reader.values_read.into_inner()))
 }
 
 /// Reads kinds at one revision, of `-n`'s namespace where they have one.
@@ -52,7 +52,7 @@ struct StateReader<'s> {
     cluster: &'s Cluster,
     at: At,
     /// How many values there are of the kinds looked at.
-    values_read: Cell<usize>,
+    values_read: AtomicUsize,
 }
 
 impl<'s> StateReader<'s> {
@@ -70,7 +70,7 @@ impl<'s> StateReader<'s> {
     }
 
     fn add(&self, values: usize) {
-        self.values_read.set(self.values_read.get() + values);
+        self.values_read.fetch_add(values, Ordering::Relaxed);
     }
 
     /// Hands over every object of a kind that can be decoded.
@@ -175,7 +175,7 @@ impl<'s> StateReader<'s> {
 
     /// Objects that wait for a finalizer, where no printed object is of a kind looked at: somebody printed them for that.
     async fn others(&self, triage: &mut Triage) -> Result<()> {
-        if self.values_read.get() > 0 || !self.cluster.source.is_one_moment() {
+        if self.values_read.load(Ordering::Relaxed) > 0 || !self.cluster.source.is_one_moment() {
             return Ok(());
         }
         let (prefix, namespace) = (self.cluster.prefix().await?, self.cluster.options.namespace.as_deref());

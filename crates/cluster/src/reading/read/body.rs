@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ketcd_history::ObjectVersion;
+use ketcd_history::state::Tone;
 use ketcd_kube::{Body as Decoded, Decoder, FieldSet, KeyResource, Kind, Object, ObjectPath, Opaque};
 use ketcd_store::KeyValue;
 
@@ -16,10 +17,20 @@ pub enum ReadBody {
     None,
     /// Compact JSON with sorted members.
     Text(Vec<u8>),
+    /// Its row of a table.
+    Row(Row),
     /// The object.
     Object(Arc<Object>),
     /// It could not be decoded.
     Opaque(Opaque),
+}
+
+/// A row of a table, made where the object was read.
+pub struct Row {
+    /// The namespace, then a cell for each column that is shown.
+    pub cells: Vec<String>,
+    /// How the state of the object should strike the reader.
+    pub tone: Tone,
 }
 
 impl ReadBody {

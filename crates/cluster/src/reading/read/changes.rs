@@ -99,9 +99,6 @@ pub(crate) fn events_from<'a>(cluster: &'a Cluster, keys: Keys, from: Revision, 
 }
 
 /// Whether the versions that were there before revision `from` can be read, one by one, where events begin with it.
-///
-/// # Errors
-/// The source cannot be read.
 pub(crate) async fn knows_before(cluster: &Cluster, from: Revision) -> Result<bool> {
     let span = cluster.source.span().await?;
     Ok(!cluster.source.reads_before() && from > span.oldest && from <= span.newest.after())

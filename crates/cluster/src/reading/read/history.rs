@@ -156,7 +156,7 @@ impl<'c> History<'c> {
         let (quiet, mut recent) = (decoder.clone().without_observer(), Recent::default());
         let steps = pairs.try_filter(move |read| ready(read.counts(after))).and_then(move |read| {
             let read = read.map(|followed| {
-                let mut step = Step { followed, shared: [None, None], subject: KeySubject::default(), arrival: None };
+                let mut step = HistoryStep { followed, shared: [None, None], subject: KeySubject::default(), arrival: None };
                 if let Followed::Pair(pair) = &step.followed {
                     step.arrival = arrivals.as_mut().and_then(|arrivals| arrivals.date(cluster, pair.event.revision));
                     step.shared = if depth.shares() { recent.of(pair) } else { [None, None] };
@@ -165,7 +165,7 @@ impl<'c> History<'c> {
             });
             async move {
                 let mut read = read;
-                if let Read::Item(Step { followed: Followed::Pair(pair), subject, .. }) = &mut read
+                if let Read::Item(HistoryStep { followed: Followed::Pair(pair), subject, .. }) = &mut read
                     && depth.names()
                 {
                     *subject = cluster.subject_of(&pair.event.key_value.key).await?;
@@ -173,8 +173,8 @@ impl<'c> History<'c> {
                 Ok(read)
             }
         });
-        let made = move |read: Read<Step>| {
-            read.map(|Step { followed, shared, subject, arrival }| match followed {
+        let made = move |read: Read<HistoryStep>| {
+            read.map(|HistoryStep { followed, shared, subject, arrival }| match followed {
                 Followed::LeftOut(event) => (event, None, Vec::new()),
                 Followed::Pair(pair) => {
                     let event = pair.event.clone();
@@ -194,8 +194,8 @@ impl<'c> History<'c> {
             })
         };
         let weight = if matches!(depth, Depth::Text(_)) { 1 } else { STORED_BYTES_OF_OBJECTS };
-        let bytes = move |read: &Read<Step>| match read {
-            Read::Item(Step { followed: Followed::Pair(pair), .. }) => stored_bytes(pair) * weight,
+        let bytes = move |read: &Read<HistoryStep>| match read {
+            Read::Item(HistoryStep { followed: Followed::Pair(pair), .. }) => stored_bytes(pair) * weight,
             _ => 0,
         };
         cores::in_order_ahead(steps, bytes, made).map_ok(reported).boxed()
@@ -203,7 +203,7 @@ impl<'c> History<'c> {
 }
 
 /// An event on its way to what is made of it.
-struct Step {
+struct HistoryStep {
     followed: Followed,
     /// The versions before and after it, where other changes need them too.
     shared: [Option<Arc<SharedVersion>>; 2],

@@ -118,7 +118,6 @@ impl Cluster {
     }
 }
 
-/// The address of the one object of a key.
 fn address_of(prefix: &str, key: &[u8], kinds: &Kinds) -> Address {
     match RegistryKey::parse(prefix, key, kinds).object() {
         Some(ObjectPath { resource: KeyResource::Known(kind), namespace, name }) => {

@@ -19,7 +19,7 @@ mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
 pub(crate) use arrivals::Arrivals;
-pub use body::{ReadBody, decoder, decoder_of};
+pub use body::{ReadBody, Row, decoder, decoder_of};
 pub(crate) use changes::{Followed, events_from, knows_before, pairs};
 pub use changes::{Read, events};
 pub use depth::Depth;
@@ -27,7 +27,7 @@ pub use history::{History, Made};
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
 pub(crate) use objects::own_key;
-pub use objects::{Extent, Fetch, Item, KeyFilter, name_below};
+pub use objects::{Extent, Fetch, Item, KeyFilter, RowMaker, name_below};
 pub(crate) use stored_pairs::{Reporting, attributed, clock_of_pairs, pairs_on_cores};
 pub use subjects::Subjects;
 pub(crate) use values::{objects_on_cores, values_on_cores};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use super::body::{ReadBody, decoder, decoder_of, fits_stored, kind_of};
+use super::body::{ReadBody, Row, decoder, decoder_of, fits_stored, kind_of};
 use crate::cluster::Cluster;
 use crate::cores::in_order_ahead_by;
 use crate::error::{Error, Result};
@@ -15,6 +15,7 @@ use crate::selection::Selection;
 use ketcd_history::Problems;
 use ketcd_kube::{
     Address, Body, Decoded, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey,
+    UnknownField,
 };
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
@@ -33,6 +34,9 @@ pub enum Extent {
     /// The object.
     Object,
 }
+
+/// Makes the row of a stored object of a kind, and returns it with the object's unknown fields; `None` where that needs the object.
+pub type RowMaker = Arc<dyn Fn(&Kind, &Decoder, &KeyValue) -> Option<(Row, Vec<UnknownField>)> + Send + Sync>;
 
 /// An object on its way to the caller.
 pub struct Item<'c> {
@@ -67,7 +71,6 @@ pub struct KeyFilter<'c> {
     kinds: Option<&'c Kinds>,
     /// Whether keys that do not belong to an object count.
     counts_others: bool,
-    /// The only namespace.
     namespace: Option<&'c str>,
 }
 
@@ -117,6 +120,8 @@ pub struct Fetch<'c> {
     need: Extent,
     /// What of an object of a kind the row of a table shows, where that is known.
     row_fields: fn(&Kind) -> Option<&'static FieldSet>,
+    /// What makes rows, where nothing else of their objects is needed.
+    make_row: Option<RowMaker>,
 }
 
 impl<'c> Fetch<'c> {
@@ -130,13 +135,13 @@ impl<'c> Fetch<'c> {
         let (decoder, selected_by) = (decoder(cluster), selection.looks_at());
         let quiet = cluster.decoder.clone();
         let quiet = if cluster.options.show_managed_fields { quiet } else { quiet.without_managed_fields() };
-        Self { cluster, at: cluster.at, decoder, quiet, selection, selected_by, need, row_fields: |_| None }
+        Self { cluster, at: cluster.at, decoder, quiet, selection, selected_by, need, row_fields: |_| None, make_row: None }
     }
 
-    /// Says what of an object of a kind the row of a table shows; without it, the row needs the object.
+    /// Says what makes the row of an object of a kind, and what of the object other rows show; without it, a row needs the object.
     #[must_use]
-    pub fn with_row_fields(self, row_fields: fn(&Kind) -> Option<&'static FieldSet>) -> Self {
-        Self { row_fields, ..self }
+    pub fn with_rows(self, make_row: Option<RowMaker>, row_fields: fn(&Kind) -> Option<&'static FieldSet>) -> Self {
+        Self { row_fields, make_row, ..self }
     }
 
     /// Reads at another revision than the one looked at.
@@ -198,7 +203,8 @@ impl<'c> Fetch<'c> {
         let picked =
             entries.map_err(Error::from).try_filter_map(move |entry| ready(Ok(asked.pick(entry).filter(|item| self.selects(item)))));
         let picked = picked.map_ok(|item| (item.kind, item.entry));
-        let depth = Decoding { decoder: self.quiet.clone(), need: self.need, row_fields: self.row_fields };
+        let (decoder, make_row) = (self.quiet.clone(), self.make_row.clone());
+        let depth = Decoding { decoder, need: self.need, row_fields: self.row_fields, make_row };
         // Keys alone make nothing.
         let least = if self.need == Extent::Key { usize::MAX } else { MIN_DECODED_ON_THREADS };
         let decode = move |(kind, entry): (Option<Arc<Kind>>, KeyValue)| {
@@ -236,11 +242,13 @@ struct Decoding {
     decoder: Decoder,
     need: Extent,
     row_fields: fn(&Kind) -> Option<&'static FieldSet>,
+    make_row: Option<RowMaker>,
 }
 
 impl Decoding {
     /// Decodes as far as is needed. Returns what is to be reported of it, too.
-    fn body(&self, kind: Option<&Arc<Kind>>, KeyValue { key, value, mod_revision, .. }: &KeyValue) -> (ReadBody, Problems) {
+    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> (ReadBody, Problems) {
+        let KeyValue { key, value, mod_revision, .. } = entry;
         if self.need == Extent::Key {
             return (ReadBody::None, Ok(Vec::new()));
         }
@@ -252,7 +260,12 @@ impl Decoding {
                 Err(opaque) => (ReadBody::Opaque(opaque.clone()), Err(opaque)),
             };
         }
-        let fields = kind.filter(|_| self.need == Extent::Row).and_then(|kind| (self.row_fields)(kind));
+        let of_row = kind.filter(|_| self.need == Extent::Row);
+        let row = of_row.zip(self.make_row.as_ref()).and_then(|(kind, make_row)| make_row(kind, decoder, entry));
+        if let Some((row, unknown_fields)) = row {
+            return (ReadBody::Row(row), Ok(unknown_fields));
+        }
+        let fields = of_row.and_then(|kind| (self.row_fields)(kind));
         let Decoded { body, unknown_fields, .. } = match fields {
             Some(fields) => decoder.decode_only(key, value, mod_revision.0, fields),
             None => decoder.decode(key, value, mod_revision.0),
@@ -262,7 +275,6 @@ impl Decoding {
     }
 }
 
-/// What the key says of an object of a kind whose prefix it has.
 pub(crate) fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
     let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
     let (namespace, name) = name_below(kind, rest)?;

@@ -37,17 +37,11 @@ impl<'d> Reporting<'d> {
         self.found
     }
 
-    /// Decodes a version.
-    pub(crate) fn decode(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue) -> Body {
-        self.note(self.decoder.decode(key, value, mod_revision.0), mod_revision.0)
-    }
-
     /// Decodes these members of a version.
     pub(crate) fn decode_only(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, fields: &FieldSet) -> Body {
         self.note(self.decoder.decode_only(key, value, mod_revision.0, fields), mod_revision.0)
     }
 
-    /// Decodes of a version what may show a text.
     pub(crate) fn decode_showing(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, text: &SearchedText) -> Body {
         self.note(self.decoder.decode_showing(key, value, mod_revision.0, text), mod_revision.0)
     }
@@ -102,9 +96,6 @@ pub(crate) fn pairs_on_cores<'c, T: Send + 'static>(
 }
 
 /// The clock that dates changes as closely as the data allow: they are all that it is asked for, so that a long history is dated where they are.
-///
-/// # Errors
-/// The source cannot be read.
 pub(crate) async fn clock_of_pairs(cluster: &Cluster, pairs: &[EventPair]) -> Result<Arc<Clock>> {
     let events: Vec<&Event> = pairs.iter().map(|pair| &pair.event).collect();
     let revisions: Vec<Revision> = events.iter().map(|event| event.revision).collect();
@@ -113,9 +104,6 @@ pub(crate) async fn clock_of_pairs(cluster: &Cluster, pairs: &[EventPair]) -> Re
 }
 
 /// Dates changes and finds who made them, on all cores, in their order. `make` keeps what is needed of each; nothing is reported.
-///
-/// # Errors
-/// The source cannot be read.
 pub(crate) async fn attributed<T: Send + 'static>(
     cluster: &Cluster,
     pairs: Vec<EventPair>,

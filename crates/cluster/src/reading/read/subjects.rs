@@ -1,13 +1,19 @@
-//! The objects that a command is about, each read whole, all of one revision.
+//! The objects that a command is about, each listed whole, all of one revision.
+
+use std::pin::pin;
+use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
+use super::body::ReadBody;
+use super::objects::{Extent, Fetch};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::{Looked, NotFound};
-use crate::related::owners::{self, StoredObject};
-use ketcd_kube::{Address, KeyResource, RegistryKey};
-use ketcd_store::{At, KeyRange, Want};
+use crate::related::owners::StoredObject;
+use crate::selection::Selection;
+use ketcd_kube::Address;
+use ketcd_store::At;
 
 /// The objects that addresses name.
 pub struct Subjects {
@@ -38,25 +44,20 @@ impl Cluster {
             At::Newest => At::Revision(self.source.span().await?.newest),
             at @ At::Revision(_) => at,
         };
+        let fetch = Fetch::of(self, Selection::default(), Extent::Object).at(at);
         let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1 || !self.options.selection.takes_all());
         let mut any = false;
         for address in &addresses {
-            let (key, is_whole) = address.key(prefix);
-            many |= !is_whole;
-            let range = if is_whole { KeyRange::key(key.as_str()) } else { KeyRange::prefix(key.as_str()) };
-            let mut entries = self.source.range(range, at, Want::Values).await?.entries;
+            let is_whole = address.key(prefix).1;
+            let mut items = pin!(fetch.items(Some(address), usize::MAX));
             let mut here = 0;
-            while let Some(entry) = entries.try_next().await? {
+            while let Some(item) = items.try_next().await? {
                 here += 1;
-                let kind = match address.kind() {
-                    Some(kind) => Some(kind.clone()),
-                    None => match RegistryKey::parse(prefix, &entry.key, self.kinds().await?).object().map(|object| object.resource) {
-                        Some(KeyResource::Known(kind)) => Some(kind.clone()),
-                        _ => None,
-                    },
-                };
-                objects.extend(owners::decoded(self, kind.as_ref(), entry));
+                if let ReadBody::Object(object) = item.body {
+                    objects.push(StoredObject { kind: item.kind, entry: item.entry, object: Arc::unwrap_or_clone(object) });
+                }
             }
+            many |= !is_whole || here > 1;
             any |= here > 0;
             if here == 0 && is_whole {
                 absent.push(NotFound::of(self, address, Looked::At(self.revision().await?)).await?);

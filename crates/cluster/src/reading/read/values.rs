@@ -1,7 +1,5 @@
 //! Stored values, something made of each on all cores, in their order.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
@@ -36,22 +34,21 @@ pub(crate) fn values_on_cores<'c, T: Send + 'static>(
     cores::in_order_ahead(entries.map_err(Error::from), |entry: &KeyValue| entry.value.len(), made).map_ok(reported).boxed()
 }
 
-/// Decodes the objects among some entries, or only these members of each; `None` for what cannot be decoded or is left out.
+/// Which fields a manager owns, and templates of pods: most of many objects, and nothing that is wrong with the object itself.
+const LARGE_MEMBERS: [&str; 2] = ["metadata.managedFields.fieldsV1", "spec.template"];
+
+/// Decodes the objects among some entries without [`LARGE_MEMBERS`], or only these members of each; `None` for what cannot be decoded or is left out.
 pub(crate) fn objects_on_cores<'c>(
     cluster: &'c Cluster,
     entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + 'c,
     fields: Option<FieldSet>,
     is_wanted: impl Fn(&KeyValue) -> bool + Send + Sync + 'static,
 ) -> BoxStream<'c, Result<Option<Value>>> {
-    let fields = fields.map(Arc::new);
+    let fields = fields.unwrap_or_else(|| FieldSet::all_but(LARGE_MEMBERS));
     values_on_cores(cluster, entries, move |entry, reporting| {
         if !is_wanted(&entry) {
             return None;
         }
-        let body = match &fields {
-            Some(fields) => reporting.decode_only(&entry, fields),
-            None => reporting.decode(&entry),
-        };
-        if let Body::Object(object) = body { Some(object.into_value()) } else { None }
+        if let Body::Object(object) = reporting.decode_only(&entry, &fields) { Some(object.into_value()) } else { None }
     })
 }

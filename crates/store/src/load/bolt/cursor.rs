@@ -11,7 +11,6 @@ const MAX_TREE_DEPTH: usize = 64;
 /// In which order pairs are met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// From the key on.
     Ascending,
     /// From the key back.
     Descending,
@@ -43,7 +42,6 @@ impl Bolt {
     }
 }
 
-/// A search under way.
 struct CursorSearch<'a> {
     bolt: &'a Bolt,
     key: &'a [u8],

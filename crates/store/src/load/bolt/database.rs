@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::live::{self, Live};
 use super::meta::{self, Meta};
-use super::page::{PageId, read_u64};
+use super::page::PageId;
 use crate::load::OpeningProgress;
+use crate::load::little_endian::u64_at;
 
 /// A database file whose meta pages have been weighed.
 pub(in crate::load) struct Bolt {
@@ -40,7 +41,6 @@ pub(in crate::load) struct BucketPair {
 /// Where a bucket's pairs are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::load) enum Bucket {
-    /// In the tree below this page.
     Tree(PageId),
     /// In one small leaf page that lies in the bucket's own value.
     Inline(Range<usize>),
@@ -149,7 +149,7 @@ impl Bolt {
     /// A fragment, where the value is too short for a header.
     pub(in crate::load) fn bucket_of(&self, pair: &BucketPair) -> Result<Bucket, String> {
         let header = &self.image[pair.value.clone()];
-        let root = read_u64(header, 0).filter(|_| header.len() >= BUCKET_HEADER).ok_or("a bucket's header is cut short")?;
+        let root = u64_at(header, 0).filter(|_| header.len() >= BUCKET_HEADER).ok_or("a bucket's header is cut short")?;
         Ok(match root {
             0 => Bucket::Inline(pair.value.start + BUCKET_HEADER..pair.value.end),
             _ => Bucket::Tree(root),

@@ -2,8 +2,9 @@
 //!
 //! etcd writes none since 3.3 (`NoFreelistSync`). Source: bbolt v1.4.3, `internal/common/page.go` and `tx_check.go`.
 
-use super::page::{FLAG_FREELIST, HEADER_BYTES, PageHeader, PageId, read_u64};
+use super::page::{FLAG_FREELIST, HEADER_BYTES, PageHeader, PageId};
 use super::{Bolt, Visited};
+use crate::load::little_endian::u64_at;
 
 /// Where a list is longer than a page header can count, its first entry is its length.
 const LONG_LIST_COUNT: usize = 0xffff;
@@ -62,10 +63,10 @@ fn read(bolt: &Bolt, page: PageId) -> Option<Vec<PageId>> {
     let header = header(bolt, page)?;
     let bytes = bolt.image.get(page as usize * bolt.meta.page_size..)?;
     let (count, first) = match header.count {
-        LONG_LIST_COUNT => (usize::try_from(read_u64(bytes, HEADER_BYTES)?).ok()?, HEADER_BYTES + 8),
+        LONG_LIST_COUNT => (usize::try_from(u64_at(bytes, HEADER_BYTES)?).ok()?, HEADER_BYTES + 8),
         count => (count, HEADER_BYTES),
     };
     let length = (header.overflow as usize + 1).checked_mul(bolt.meta.page_size)?;
     let end = count.checked_mul(8)?.checked_add(first).filter(|&end| end <= length)?;
-    Some(bytes.get(first..end)?.chunks_exact(8).filter_map(|page| read_u64(page, 0)).collect())
+    Some(bytes.get(first..end)?.chunks_exact(8).filter_map(|page| u64_at(page, 0)).collect())
 }

@@ -133,14 +133,12 @@ impl Live {
     }
 }
 
-/// The value in the message of an entry.
 fn value_of(entry: &IndexedPut<'_>, message: &[u8]) -> Option<Bytes> {
     let read = KeyValuePlaces::read(message)?;
     let is_it = read.mod_revision == entry.main && &message[read.key] == entry.key;
     is_it.then(|| Bytes::copy_from_slice(&message[read.value]))
 }
 
-/// The pair of a bucket with this name.
 pub(super) fn find(bolt: &Bolt, name: &[u8]) -> Option<BucketPair> {
     descend(bolt, &bolt.root()?, name).filter(|pair| pair.is_bucket)
 }
@@ -194,7 +192,6 @@ fn page_at(image: &[u8], size: usize, id: PageId) -> Option<Range<usize>> {
 }
 
 impl Live {
-    /// Copies the bytes at a place.
     fn copy(&self, place: &Range<usize>) -> Option<Bytes> {
         let bytes = self.map.get(place.clone())?;
         let mut copy = Vec::with_capacity(bytes.len());

@@ -1,6 +1,7 @@
 //! The two meta pages: which of them holds, and which transaction is the newest.
 
-use super::page::{FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, HEADER_BYTES, PageHeader, PageId, read_u32, read_u64};
+use super::page::{FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, HEADER_BYTES, PageHeader, PageId};
+use crate::load::little_endian::{u32_at, u64_at};
 
 const META_MAGIC: u32 = 0xED0C_DAED;
 const META_VERSION: u32 = 2;
@@ -108,18 +109,18 @@ fn one_broken(page: u8, why: &str, used: &Meta) -> String {
 pub(super) fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
     const SHORT_FILE_ERROR: &str = "the file ends before it";
     let body = file.get(at + HEADER_BYTES..at + HEADER_BYTES + CHECKED_BYTES + 8).ok_or(SHORT_FILE_ERROR)?;
-    if read_u32(body, 0) != Some(META_MAGIC) {
+    if u32_at(body, 0) != Some(META_MAGIC) {
         return Err("no magic number");
     }
-    if read_u32(body, 4) != Some(META_VERSION) {
+    if u32_at(body, 4) != Some(META_VERSION) {
         return Err("not version 2");
     }
-    if read_u64(body, CHECKED_BYTES) != Some(fnv1a(&body[..CHECKED_BYTES])) {
+    if u64_at(body, CHECKED_BYTES) != Some(fnv1a(&body[..CHECKED_BYTES])) {
         return Err("its checksum does not match");
     }
-    let page_size = read_u32(body, 8).ok_or(SHORT_FILE_ERROR)? as usize;
-    let (root, freelist) = (read_u64(body, 16).ok_or(SHORT_FILE_ERROR)?, read_u64(body, 32).ok_or(SHORT_FILE_ERROR)?);
-    let (high_water, transaction) = (read_u64(body, 40).ok_or(SHORT_FILE_ERROR)?, read_u64(body, 48).ok_or(SHORT_FILE_ERROR)?);
+    let page_size = u32_at(body, 8).ok_or(SHORT_FILE_ERROR)? as usize;
+    let (root, freelist) = (u64_at(body, 16).ok_or(SHORT_FILE_ERROR)?, u64_at(body, 32).ok_or(SHORT_FILE_ERROR)?);
+    let (high_water, transaction) = (u64_at(body, 40).ok_or(SHORT_FILE_ERROR)?, u64_at(body, 48).ok_or(SHORT_FILE_ERROR)?);
     if !PAGE_SIZES.contains(&page_size) {
         return Err("bbolt does not use its page size");
     }
@@ -133,14 +134,13 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Whether a file begins with a meta page.
 pub(crate) fn begins_with_meta_page(file: &[u8]) -> bool {
-    read_u32(file, HEADER_BYTES) == Some(META_MAGIC)
+    u32_at(file, HEADER_BYTES) == Some(META_MAGIC)
 }
 
 /// Whether a file is bbolt's, even if damaged or cut: a meta page's magic number, or pages that bear their own number.
 pub(crate) fn looks_like_bolt(file: &[u8]) -> bool {
-    let magic = |at: usize| read_u32(file, at + HEADER_BYTES) == Some(META_MAGIC);
+    let magic = |at: usize| u32_at(file, at + HEADER_BYTES) == Some(META_MAGIC);
     if magic(0) || PAGE_SIZES.iter().any(|&size| magic(size)) {
         return true;
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::load::little_endian::{u16_at, u32_at, u64_at};
+
 /// A page's number; its place in the file is the number times the page size.
 pub(crate) type PageId = u64;
 
@@ -15,7 +17,6 @@ pub(super) const FLAG_FREELIST: u16 = 0x10;
 
 const LEAF_IS_BUCKET: u32 = 0x01;
 
-/// A page's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageHeader {
     pub id: PageId,
@@ -31,7 +32,6 @@ pub(super) struct BranchElement {
     pub child: PageId,
 }
 
-/// An element of a leaf page.
 pub(super) struct LeafElement {
     pub key: Range<usize>,
     pub value: Range<usize>,
@@ -43,19 +43,14 @@ pub(super) struct LeafElement {
 impl PageHeader {
     /// Reads the header at the beginning of `page`.
     pub(super) fn read(page: &[u8]) -> Option<Self> {
-        Some(Self {
-            id: read_u64(page, 0)?,
-            flags: read_u16(page, 8)?,
-            count: usize::from(read_u16(page, 10)?),
-            overflow: read_u32(page, 12)?,
-        })
+        Some(Self { id: u64_at(page, 0)?, flags: u16_at(page, 8)?, count: usize::from(u16_at(page, 10)?), overflow: u32_at(page, 12)? })
     }
 }
 
 /// Reads element `index` of a branch page; ranges are places within `page`. `None`: it does not lie in the page.
 pub(super) fn branch_element(page: &[u8], index: usize) -> Option<BranchElement> {
     let at = HEADER_BYTES + index * ELEMENT_BYTES;
-    let (position, key_size, child) = (read_u32(page, at)?, read_u32(page, at + 4)?, read_u64(page, at + 8)?);
+    let (position, key_size, child) = (u32_at(page, at)?, u32_at(page, at + 4)?, u64_at(page, at + 8)?);
     let start = at.checked_add(position as usize)?;
     let end = start.checked_add(key_size as usize)?;
     (end <= page.len()).then_some(BranchElement { key: start..end, child })
@@ -64,8 +59,8 @@ pub(super) fn branch_element(page: &[u8], index: usize) -> Option<BranchElement>
 /// Reads element `index` of a leaf page; ranges are places within `page`. `None`: it does not lie in the page.
 pub(super) fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
     let at = HEADER_BYTES + index * ELEMENT_BYTES;
-    let (flags, position) = (read_u32(page, at)?, read_u32(page, at + 4)?);
-    let (key_size, value_size) = (read_u32(page, at + 8)?, read_u32(page, at + 12)?);
+    let (flags, position) = (u32_at(page, at)?, u32_at(page, at + 4)?);
+    let (key_size, value_size) = (u32_at(page, at + 8)?, u32_at(page, at + 12)?);
     let start = at.checked_add(position as usize)?;
     let middle = start.checked_add(key_size as usize)?;
     let end = middle.checked_add(value_size as usize)?;
@@ -80,16 +75,4 @@ pub(super) fn leaf_element(page: &[u8], index: usize) -> Option<LeafElement> {
 /// Whether `count` elements fit into a page of `length` bytes.
 pub(super) fn elements_fit(count: usize, length: usize) -> bool {
     count <= length.saturating_sub(HEADER_BYTES) / ELEMENT_BYTES
-}
-
-pub(super) fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
-}
-
-pub(super) fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-pub(super) fn read_u64(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }

@@ -10,7 +10,6 @@ use super::{Bolt, BucketPair, PageId, Visited};
 
 /// A piece of the file that no tree reaches.
 pub(crate) enum Stale {
-    /// A leaf page.
     Leaf(StalePage),
     /// Where the end of some page may lie that has lost its header.
     Tail(Range<usize>),

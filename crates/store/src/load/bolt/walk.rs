@@ -86,7 +86,6 @@ pub(crate) struct Walk<'a> {
 struct Sound {
     /// The leaves since.
     leaves: usize,
-    /// How much of the damage.
     damage: usize,
     /// The key of the last pair, and that of the last pair visited.
     key: Option<Vec<u8>>,

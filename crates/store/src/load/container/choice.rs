@@ -40,7 +40,6 @@ pub(in super::super) struct Choice {
     pub companions: Vec<Companion>,
 }
 
-/// What was chosen.
 pub(in super::super) enum Chosen {
     /// A member's data dir, or a part of it.
     Member(Parts),
@@ -52,10 +51,8 @@ pub(in super::super) enum Chosen {
     /// kine's table as text.
     #[cfg(feature = "kine")]
     KineTable(Image),
-    /// The files of a node of dqlite.
     #[cfg(feature = "kine")]
     Dqlite(dqlite::Node),
-    /// A database of etcd.
     Database(Image),
     /// Several databases of etcd.
     Databases(Vec<ContainerEntry>),
@@ -65,7 +62,6 @@ pub(in super::super) enum Chosen {
     Chain(Chain),
     /// Several of them.
     Chains(Vec<Chain>),
-    /// API objects.
     Objects(Vec<ContainerEntry>),
     /// API objects of several moments, with the names of the archives that they lie in.
     Moments(Vec<(String, Vec<ContainerEntry>)>),
@@ -159,7 +155,6 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     })
 }
 
-/// The entries at some places.
 fn entries(found: &[Found], places: &[usize]) -> Vec<ContainerEntry> {
     places.iter().map(|&place| found[place].entry.clone()).collect()
 }

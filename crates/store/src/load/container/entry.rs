@@ -37,7 +37,6 @@ pub(in super::super) struct ContainerEntry {
 /// Where its bytes are.
 #[derive(Clone)]
 pub(in super::super) enum Body {
-    /// In a file of their own.
     File(PathBuf),
     /// In an archive, as they are.
     Bytes(Bytes),
@@ -106,12 +105,10 @@ impl<R: Read> Read for CheckedReader<R> {
 }
 
 impl ContainerEntry {
-    /// The last part of its name.
     pub(in super::super) fn file_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The folder that it lies in.
     pub(super) fn folder(&self) -> &str {
         self.name.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
@@ -212,7 +209,6 @@ impl ContainerEntry {
     }
 }
 
-/// The beginning of an entry.
 #[derive(Default)]
 pub(in super::super) struct EntryHead {
     /// The first bytes, decompressed; all of them, where they are not.
@@ -253,7 +249,6 @@ pub(super) fn name_of(bytes: &[u8]) -> String {
     name.strip_prefix("./").map(str::to_owned).unwrap_or(name)
 }
 
-/// A name as it may be shown.
 pub(in super::super) fn shown(name: &str) -> String {
     const MAX_NAME_BYTES: usize = 200;
     name.escape_debug().take(MAX_NAME_BYTES).collect()

@@ -11,7 +11,6 @@ use super::entry::{ContainerEntry, ENTRY_SEPARATOR, MAX_ENTRIES};
 use super::kind::{EntryKind, may_configure};
 use super::{folder, promise, tape, zip};
 
-/// An entry and what it is.
 pub(super) struct Found {
     pub entry: ContainerEntry,
     pub kind: EntryKind,
@@ -30,7 +29,6 @@ impl Found {
     }
 }
 
-/// The places of the entries of a kind.
 pub(super) fn places(found: &[Found], kind: EntryKind) -> Vec<usize> {
     (0..found.len()).filter(|&place| found[place].kind == kind).collect()
 }

@@ -10,12 +10,10 @@ use super::super::{dqlite, kine};
 use super::entry::ContainerEntry;
 use super::{tape, zip};
 
-/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum EntryKind {
     /// A tar or zip archive.
     Archive,
-    /// A database of etcd.
     Database,
     /// A database of SQLite, or its log.
     Sqlite,
@@ -35,7 +33,6 @@ pub(in super::super) enum EntryKind {
     AuditLog,
     /// Nothing that can be opened, and what to do: a fragment.
     Foreign(&'static str),
-    /// A dump of an SQL database.
     SqlDump,
     /// What was not written to its end.
     Unfinished,

@@ -34,7 +34,6 @@ pub(super) use entry::{Body, ContainerEntry, ENTRY_SEPARATOR, name_within, shown
 pub(super) use kind::EntryKind;
 pub(super) use promise::breaks_promise;
 
-/// Whether bytes begin as an archive does.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
     tape::looks_like_tar(bytes) || zip::begins_so(bytes)
 }

@@ -11,7 +11,6 @@ use super::super::problem::LoadProblem;
 use super::entry::Body;
 use super::gather::Found;
 
-/// The places of a pair.
 #[derive(Default)]
 struct NumberedPair {
     key: Option<usize>,

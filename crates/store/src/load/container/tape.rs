@@ -8,7 +8,6 @@ use super::super::budget::{Budget, Exceeded, Reservation};
 use super::super::{bolt, spool};
 use super::entry::{Body, ContainerEntry, LONGEST_NAME, MAX_ENTRIES, memory_of, name_of};
 
-/// The bytes of a header.
 const HEADER_BYTES: usize = 512;
 
 /// Where a header has its checksum: octal digits.
@@ -65,7 +64,7 @@ pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation
     if !read_up_to(archive, is_endless, true).0.is_empty() {
         return Err("its tar archive has a header of more than 1 MiB: it is damaged".to_owned());
     }
-    let (entries, ended) = read_up_to(archive, |archive, entry| read_entry(archive, entry, budget, memory), false);
+    let (entries, ended, end) = read_up_to(archive, |archive, entry| read_entry(archive, entry, budget, memory), false);
     if let Some(exceeded) = ended.as_ref().and_then(Exceeded::of) {
         return Err(exceeded.to_string());
     }
@@ -73,34 +72,42 @@ pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation
         return Err(format!("is a tar archive of more than {MAX_ENTRIES} files"));
     }
     match ended {
-        None => Ok(TarListing { entries, cut: None }),
+        None => {
+            let goes_on = || "its tar archive goes on behind its end, where a header was lost; what follows in it is missing".to_owned();
+            Ok(TarListing { entries, cut: goes_on_from(archive, end).then(goes_on) })
+        }
         Some(cause) if entries.is_empty() => Err(damaged(cause)),
         Some(cause) => Ok(TarListing { entries, cut: Some(format!("{}; what follows in it is missing", damaged(cause))) }),
     }
 }
 
-/// What `take` makes of the entries, and why there are no more of them, if that is damage.
+/// Whether anything is behind the zeros that end an archive.
+fn goes_on_from(archive: &Bytes, end: u64) -> bool {
+    usize::try_from(end).ok().and_then(|end| archive.get(end..)).is_some_and(|rest| rest.iter().any(|&byte| byte != 0))
+}
+
+/// What `take` makes of the entries, why there are no more of them, if that is damage, and where reading ended.
 fn read_up_to<T>(
     archive: &Bytes,
     mut take: impl FnMut(&Bytes, tar::Entry<'_, Cursor<&[u8]>>) -> io::Result<Option<T>>,
     is_raw: bool,
-) -> (Vec<T>, Option<io::Error>) {
+) -> (Vec<T>, Option<io::Error>, u64) {
     let mut found = Vec::new();
     let mut tar = tar::Archive::new(Cursor::new(&archive[..]));
     let entries = match tar.entries_with_seek() {
         Ok(entries) => entries.raw(is_raw),
-        Err(cause) => return (found, Some(cause)),
+        Err(cause) => return (found, Some(cause), 0),
     };
     for entry in entries {
         match entry.and_then(|entry| take(archive, entry)) {
             Ok(taken) => found.extend(taken),
-            Err(cause) => return (found, Some(cause)),
+            Err(cause) => return (found, Some(cause), 0),
         }
         if found.len() > MAX_ENTRIES {
             break;
         }
     }
-    (found, None)
+    (found, None, tar.into_inner().position())
 }
 
 /// A file of an archive; `None` for an entry that is not a file.

@@ -8,6 +8,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::super::budget::{Budget, Exceeded, Reservation};
+use super::super::little_endian::{u16_at, u32_at, u64_at};
 use super::entry::{Body, ContainerEntry, LONGEST_NAME, MAX_ENTRIES, Method, Packed, memory_of, name_of};
 
 const LOCAL_SIGNATURE: &[u8] = b"PK\x03\x04";
@@ -40,7 +41,6 @@ pub(super) struct ZipListing {
     pub cut: Option<String>,
 }
 
-/// Whether bytes begin as an archive does.
 pub(super) fn begins_so(bytes: &[u8]) -> bool {
     bytes.starts_with(LOCAL_SIGNATURE) || bytes.starts_with(END_SIGNATURE)
 }
@@ -95,19 +95,6 @@ fn refuse_overlap(mut places: Vec<Range<usize>>, list: usize) -> Result<(), Stri
     }
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
-}
-
-/// The place of the record at the end.
 fn end_record(bytes: &[u8]) -> Option<usize> {
     let first = bytes.len().saturating_sub(END_LENGTH + MAX_COMMENT_BYTES);
     let last = bytes.len().checked_sub(END_LENGTH)?;
@@ -134,7 +121,6 @@ fn central_directory(bytes: &[u8], end: usize) -> Option<(Range<usize>, u64, usi
     (count == 0 || bytes[start..].starts_with(CENTRAL_SIGNATURE)).then_some((start..end, count, moved))
 }
 
-/// What a header says of an entry.
 struct ZipHeader {
     flags: u16,
     method: u16,

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::words::{text_at, u32_at, u64_at};
+use super::words::text_at;
+use crate::load::little_endian::{u32_at, u64_at};
 
 const COMMAND_FORMAT: u8 = 1;
 

@@ -1,10 +1,8 @@
 //! The names of a node's files (`src/raft/uv.h`): `snapshot-TERM-INDEX-TIME`, the same with `.meta`, `FIRST-LAST` and `open-NUMBER`.
 
-/// What a name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Snapshot(SnapshotMoment),
-    /// What belongs to a snapshot.
     Meta(SnapshotMoment),
     /// A segment that is complete: the indexes of its entries.
     Closed {

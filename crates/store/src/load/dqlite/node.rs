@@ -92,14 +92,12 @@ fn read(
     Ok(kine::read_replica(replica, facts, builder)?)
 }
 
-/// A node that is being read.
 struct NodeReader<'r> {
     reading: Reading<'r>,
     facts: DatabaseFacts,
 }
 
 impl NodeReader<'_> {
-    /// The bytes of a file.
     fn image(&mut self, file: &ContainerEntry) -> crate::Result<Image> {
         self.image_by(file, ContainerEntry::image)
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::checksum::crc32;
-use super::words::{u32_at, u64_at};
+use crate::load::little_endian::{u32_at, u64_at};
 
 const SEGMENT_FORMAT: u64 = 1;
 
@@ -16,10 +16,8 @@ const ENTRY_HEADER_BYTES: usize = 16;
 /// dqlite refuses more entries in one batch.
 const MAX_BATCH_ENTRIES: u64 = (8 << 20) / 32;
 
-/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentEntryKind {
-    /// A command for the database.
     Command,
     /// Nothing.
     Barrier,
@@ -27,7 +25,6 @@ pub(super) enum SegmentEntryKind {
     Change,
 }
 
-/// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub kind: SegmentEntryKind,
@@ -35,7 +32,6 @@ pub(super) struct SegmentEntry {
     pub payload: Range<usize>,
 }
 
-/// How a segment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentEnd {
     /// With its last batch, or with the zeros that were reserved for the next.
@@ -46,7 +42,6 @@ pub(super) enum SegmentEnd {
     Damaged(usize),
 }
 
-/// What a segment holds.
 pub(super) struct DqliteSegment {
     pub entries: Vec<SegmentEntry>,
     pub end: SegmentEnd,

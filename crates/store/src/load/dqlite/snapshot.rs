@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use super::super::kine;
 use super::checksum::crc32;
-use super::words::{text_at, u64_at};
+use super::words::text_at;
+use crate::load::little_endian::u64_at;
 
 const SNAPSHOT_FORMAT: u64 = 1;
 
 /// More databases are in no snapshot.
 const MAX_DATABASES: u64 = 1000;
 
-/// A database in a snapshot.
 pub(super) struct Database {
     pub name: String,
     /// Where it lies.
@@ -21,7 +21,6 @@ pub(super) struct Database {
     pub log: Range<usize>,
 }
 
-/// What a snapshot holds.
 pub(super) struct DqliteSnapshot {
     pub databases: Vec<Database>,
     /// What is wrong with it, a fragment.

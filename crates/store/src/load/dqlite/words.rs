@@ -1,14 +1,4 @@
-//! Numbers and texts as dqlite writes them (`src/lib/serialize.h`).
-
-/// The number of eight bytes at `at`.
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
-}
-
-/// The number of four bytes at `at`.
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
+//! Texts as dqlite writes them (`src/lib/serialize.h`).
 
 /// The text at `at`, which ends with a zero and is padded with zeros to a multiple of 8 bytes, and the place behind it.
 pub(super) fn text_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {

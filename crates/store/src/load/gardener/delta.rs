@@ -82,7 +82,6 @@ struct Events<'d> {
     deltas: &'d mut Deltas,
     /// Events up to this revision are known.
     upto: i64,
-    /// Why one was refused.
     refused: &'d mut Option<String>,
 }
 

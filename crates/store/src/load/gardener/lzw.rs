@@ -6,7 +6,6 @@ use bytes::{Buf, Bytes};
 use weezl::decode::Decoder;
 use weezl::{BitOrder, LzwError, LzwStatus};
 
-/// Decompresses it.
 pub(super) struct Lzw {
     packed: Bytes,
     decoder: Decoder,

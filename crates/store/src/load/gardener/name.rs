@@ -1,6 +1,5 @@
 //! The names of snapshots: `Incr-00000332-00000380-1795547363.gz`.
 
-/// What a snapshot's name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct SnapshotName {
     /// The last revision.

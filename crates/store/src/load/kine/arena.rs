@@ -11,31 +11,24 @@ use crate::versions::Location;
 /// Which bytes a place is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// The database file's.
     File,
-    /// The log's.
     Log,
-    /// The arena's.
     Arena,
 }
 
 /// Where bytes lie.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    /// In which.
     pub(super) whose: Whose,
     /// From where on.
     pub(super) start: u64,
-    /// How many.
     pub(super) length: u32,
 }
 
 /// The numbers that the index has for the database file, the log and the arena.
 #[derive(Clone, Copy)]
 pub(super) struct Images {
-    /// The database file's.
     pub(super) file: u16,
-    /// The log's.
     pub(super) log: u16,
     /// The arena's.
     pub(super) arena: u16,
@@ -73,7 +66,6 @@ impl Arena {
         Ok(Span { whose: Whose::Arena, start, length })
     }
 
-    /// All that was added.
     pub(super) fn finish(self) -> io::Result<Bytes> {
         map("values of a kine database", &self.file.into_inner()?)
     }

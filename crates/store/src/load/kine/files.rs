@@ -17,7 +17,6 @@ use crate::Error;
 
 /// A database file, and its log.
 pub(in super::super) struct Files {
-    /// The database.
     pub(super) file: Bytes,
     /// The log; empty if there is none.
     pub(super) log: Bytes,
@@ -66,7 +65,6 @@ fn beginning(path: &Path, length: usize) -> Vec<u8> {
 }
 
 impl Files {
-    /// The bytes of a database and of its log.
     pub(in super::super) fn of_pair(file: Bytes, log: Bytes) -> Self {
         Self { file, log, index: Bytes::new(), open: None, problems: Vec::new() }
     }
@@ -148,7 +146,6 @@ fn state(file: &File, log: &Path) -> io::Result<(Vec<u8>, Option<std::time::Syst
     Ok((header, written))
 }
 
-/// Copies a file into one without a name.
 fn copy(name: &str, mut from: &File) -> io::Result<Bytes> {
     let mut copy = tempfile::tempfile()?;
     from.seek(SeekFrom::Start(0))?;

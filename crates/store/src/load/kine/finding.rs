@@ -7,7 +7,6 @@ const MAX_SENTENCES: usize = 20;
 pub(super) struct Finding {
     /// None where it is not known which.
     pub(super) revisions: Vec<i64>,
-    /// What is wrong.
     pub(super) sentence: String,
 }
 

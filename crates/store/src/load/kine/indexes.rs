@@ -5,9 +5,8 @@ use super::row::Digests;
 use super::rows::Row;
 use super::sqlite::{Field, PageNumber, Pages, Trees};
 
-/// An index of kine's table.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct KineIndex {
     pub(super) root: PageNumber,
     name: String,
     /// Its columns, and whether they descend; `None` where it has others than kine's.
@@ -37,8 +36,7 @@ enum Value {
     Blob(Vec<u8>),
 }
 
-impl Index {
-    /// Reads the statement that made an index.
+impl KineIndex {
     pub(super) fn read(root: PageNumber, name: &[u8], statement: &[u8]) -> Self {
         let statement = String::from_utf8_lossy(statement);
         let (_, list) = statement.split_once('(').unwrap_or_default();
@@ -112,7 +110,7 @@ impl Column {
 }
 
 /// Says where the indexes of the table contradict its rows, one sentence each.
-pub(super) fn contradictions(indexes: &[Index], rows: &[Row], pages: &Pages, digests: &Digests) -> Vec<String> {
+pub(super) fn contradictions(indexes: &[KineIndex], rows: &[Row], pages: &Pages, digests: &Digests) -> Vec<String> {
     indexes.iter().filter_map(|index| index.contradiction(rows, pages, digests)).collect()
 }
 
@@ -153,7 +151,7 @@ mod tests {
 
     #[test]
     fn statements_of_kine_and_its_forks_are_read() {
-        let read = |statement: &str| Index::read(4, b"an_index", statement.as_bytes());
+        let read = |statement: &str| KineIndex::read(4, b"an_index", statement.as_bytes());
         let names = read("CREATE UNIQUE INDEX k8s_dqlite_name_del_index ON kine (name ASC, id DESC, deleted)");
         assert_eq!(names.columns, Some(vec![(Column::Name, false), (Column::Id, true), (Column::Deleted, false)]));
         let partial = read("CREATE INDEX i ON kine(id, name, prev_revision) WHERE name != 'compact_rev_key' AND prev_revision != 0");
@@ -165,7 +163,7 @@ mod tests {
 
     #[test]
     fn entries_are_in_the_order_of_sqlite() {
-        let index = Index::read(4, b"i", b"CREATE INDEX i ON kine (name, id DESC)");
+        let index = KineIndex::read(4, b"i", b"CREATE INDEX i ON kine (name, id DESC)");
         let entry = |name: &str, id| [Value::Text(name.into()), Value::Integer(id), Value::Integer(id)];
         assert!(index.is_behind(&entry("a", 2), &entry("a", 1)) && index.is_behind(&entry("a", 1), &entry("b", 9)));
         assert!(!index.is_behind(&entry("a", 1), &entry("a", 1)) && !index.is_behind(&entry("b", 1), &entry("a", 1)));

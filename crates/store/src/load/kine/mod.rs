@@ -43,7 +43,6 @@ pub(super) fn is_database(bytes: &[u8]) -> bool {
     bytes.starts_with(SQLITE_MAGIC)
 }
 
-/// Whether bytes begin as the log of one does.
 pub(super) fn begins_log(bytes: &[u8]) -> bool {
     is_log(bytes)
 }

@@ -24,7 +24,6 @@ pub(in super::super) struct Replica {
 }
 
 impl Replica {
-    /// The pages in it.
     pub(super) fn pages(self) -> Pages {
         let runs = std::iter::once(self.committed).chain(self.others).collect();
         let log = SqliteLog::of_pages(self.bytes, runs, self.count);
@@ -59,7 +58,6 @@ pub(in super::super) fn page_size_of(file: &Bytes, log: &Bytes) -> Option<usize>
     of_file.or_else(|| sqlite::page_size(sqlite::u32_at(log, 8)?))
 }
 
-/// Whether a page may have this many bytes.
 pub(in super::super) fn is_page_size(size: usize) -> bool {
     // 1 stands for another size in headers alone.
     size != 1 && u32::try_from(size).is_ok_and(|size| sqlite::page_size(size).is_some())

@@ -16,19 +16,14 @@ const GAP_PREFIX: &[u8] = b"gap-";
 /// No store gets this far; what claims to is damaged.
 const MAX_REVISION: i64 = i64::MAX / 2;
 
-/// The columns of the table.
 const COLUMN_COUNT: usize = 9;
 
 /// The columns of a row, texts and blobs as places in its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// The revision.
     pub(super) id: i64,
-    /// The key.
     pub(super) name: Range<usize>,
-    /// Whether it made the key.
     pub(super) created: bool,
-    /// Whether it deleted the key.
     pub(super) deleted: bool,
     /// The revision that made the key; 0 where this one did.
     pub(super) create_revision: i64,
@@ -36,16 +31,13 @@ pub(super) struct Columns {
     pub(super) prev_revision: i64,
     /// The lease: with kine, the seconds that the key lives.
     pub(super) lease: i64,
-    /// The value.
     pub(super) value: Range<usize>,
     /// The value of the row that this one replaced; `None` where it is NULL.
     pub(super) old_value: Option<Range<usize>>,
 }
 
-/// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A change of a key.
     Change,
     /// kine's record of its last compaction.
     Compaction,
@@ -105,7 +97,6 @@ impl Columns {
     }
 }
 
-/// What a row of this name stands for.
 pub(super) fn role(name: &[u8]) -> Role {
     match name {
         COMPACTION_KEY => Role::Compaction,

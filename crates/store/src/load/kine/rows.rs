@@ -13,15 +13,12 @@ use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Payload, SqlitePage, Tre
 pub(super) struct Row {
     /// Its columns; the places in them are of its payload.
     pub(super) columns: Columns,
-    /// What it stands for.
     pub(super) role: Role,
     /// Where its name lies.
     pub(super) name: Span,
-    /// The digest of its name.
     pub(super) name_digest: u64,
     /// Where its value lies.
     pub(super) value: Span,
-    /// The digest of its value.
     pub(super) value_digest: u64,
     /// The value of the row that it replaced; `None` where it is NULL.
     pub(super) old: Option<Old>,
@@ -30,7 +27,6 @@ pub(super) struct Row {
 /// The value of the row that another one replaced.
 #[derive(Clone)]
 pub(super) struct Old {
-    /// Its digest.
     pub(super) digest: u64,
     /// Where it lies, if it was kept.
     pub(super) place: Option<Span>,
@@ -81,9 +77,7 @@ pub(super) fn place_of(page: &SqlitePage<'_>, cell: &Cell) -> (Whose, usize) {
 
 /// The rows of the table whose tree was walked, ascending, and what is wrong with others, each a sentence.
 pub(super) struct TableRows {
-    /// The rows that can be read.
     pub(super) rows: Vec<Row>,
-    /// What is wrong with some.
     pub(super) problems: Vec<Finding>,
     /// The row of each overflow page.
     pub(super) overflow: HashMap<PageNumber, i64>,

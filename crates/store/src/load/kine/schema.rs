@@ -1,6 +1,6 @@
 //! Which tables and indexes the database has, and what its counter says.
 
-use super::indexes::Index;
+use super::indexes::KineIndex;
 use super::sqlite::{Field, PageNumber, Pages, Trees};
 
 /// The trees of a database that matter, and the others.
@@ -13,13 +13,12 @@ pub(super) struct Schema {
     /// The table of counters.
     sequence: Option<PageNumber>,
     /// All indexes of the table `kine`.
-    pub(super) indexes: Vec<Index>,
+    pub(super) indexes: Vec<KineIndex>,
     /// All other trees, with whether they are tables.
     others: Vec<(PageNumber, bool)>,
 }
 
 impl Schema {
-    /// Reads the first page's table.
     pub(super) fn read(trees: &mut Trees<'_>, pages: &Pages) -> Self {
         let mut schema = Self::default();
         let mut cells = Vec::new();
@@ -29,7 +28,7 @@ impl Schema {
             let root = fields.get(3).and_then(Field::number).and_then(|root| PageNumber::try_from(root).ok()).filter(|&root| root > 1);
             let (Some(kind), Some(name), Some(root)) = (text(0), text(1), root) else { continue };
             if kind == b"index" && text(2) == Some(b"kine") {
-                schema.indexes.push(Index::read(root, name, text(4).unwrap_or_default()));
+                schema.indexes.push(KineIndex::read(root, name, text(4).unwrap_or_default()));
             }
             match (kind, name) {
                 (b"table", b"kine") => schema.kine = Some(root),
@@ -41,7 +40,6 @@ impl Schema {
         schema
     }
 
-    /// The roots of all trees but the schema's own.
     pub(super) fn roots(&self) -> impl Iterator<Item = PageNumber> + '_ {
         [self.kine, self.names, self.sequence].into_iter().flatten().chain(self.others.iter().map(|(root, _)| *root))
     }
@@ -63,17 +61,13 @@ impl Schema {
     }
 }
 
-/// An entry of the index of names.
 pub(super) struct NameEntry {
-    /// The key.
     pub(super) name: Vec<u8>,
     /// The revision of the row before.
     pub(super) prev_revision: i64,
-    /// The row.
     pub(super) id: i64,
 }
 
-/// The entries of the index of names.
 pub(super) fn names(root: PageNumber, trees: &mut Trees<'_>, pages: &Pages) -> Vec<NameEntry> {
     let mut entries = Vec::new();
     trees.index(root, &mut |cell| {

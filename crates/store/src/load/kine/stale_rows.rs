@@ -12,7 +12,6 @@ use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Reached, SqlitePage, tab
 
 /// The pages that the newest state uses.
 pub(super) struct Used<'a> {
-    /// Those of trees.
     pub(super) trees: &'a Reached,
     /// The row of each overflow page.
     pub(super) overflow: &'a HashMap<PageNumber, i64>,

@@ -39,7 +39,6 @@ pub(in crate::load) struct Objects<'k> {
     /// Whether anything in the file looked like an object or a list of them.
     pub(super) recognised: bool,
     budget: Budget,
-    /// The room that the piece takes that still grows.
     piece_room: Reservation,
     /// The memory that what is known of the objects takes.
     memory: Reservation,
@@ -66,7 +65,6 @@ pub(super) struct Spot {
     pub(super) length: usize,
 }
 
-/// An object that has a key.
 pub(super) struct KeyedObject {
     pub(super) key: Spot,
     pub(super) value: Spot,
@@ -82,7 +80,6 @@ pub(super) struct Unknown {
     pub(super) file: usize,
 }
 
-/// How much was collected at some point.
 #[derive(Clone, Copy)]
 pub(super) struct Collected {
     pub(super) kept: usize,
@@ -285,7 +282,6 @@ fn of_default_namespace(key: &[u8], object: &Value) -> Option<Value> {
     Some(object)
 }
 
-/// Whether an object is a list by its kind.
 pub(super) fn is_list(object: &Map<String, Value>) -> bool {
     object.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
 }
@@ -298,7 +294,6 @@ pub(super) fn watch_event(value: &Value) -> Option<(&str, &Value)> {
     Some((kind, event.get("object").filter(|object| is_named(object))?))
 }
 
-/// Whether an object says what it is.
 pub(super) fn is_named(object: &Value) -> bool {
     object.get("kind").is_some() && object.get("apiVersion").is_some()
 }

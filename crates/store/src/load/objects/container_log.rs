@@ -1,6 +1,5 @@
 //! The logs of containers that `kubectl cluster-info dump` writes between its lists (1.37, `pkg/cmd/clusterinfo/clusterinfo_dump.go`).
 
-/// What a log begins with.
 const LOG_START: &str = "==== START logs";
 
 /// Where a container's log ends that begins at a place; the place itself where none begins, `None` where it does not end.

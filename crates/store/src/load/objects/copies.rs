@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::collection::{KeyedObject, Objects};
 
-/// Names listed of many.
 const MAX_NAMES_LISTED: usize = 3;
 
 /// Drops all but the newest copy of each object; returns what was dropped and is not the same, with the place of its file.

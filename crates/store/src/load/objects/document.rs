@@ -5,13 +5,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A part of a document.
 pub(super) enum DocumentPart<'t> {
     /// A member of the document that is not its items.
     Member(String, &'t RawValue),
-    /// The items begin.
     Items,
-    /// One of the items.
     Item(&'t RawValue),
 }
 

@@ -121,7 +121,6 @@ impl<'r> JsonReader<'r, '_> {
 struct Content<'r> {
     list: Map<String, Value>,
     mark: Collected,
-    /// Whether it has a list of items.
     items: bool,
     /// Items that must be named after the list, whose kind has not come yet.
     nameless: Vec<&'r RawValue>,

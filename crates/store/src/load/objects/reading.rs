@@ -9,7 +9,6 @@ use super::{PathKind, json, printed_text, yaml};
 /// Problems of one file that are reported one by one.
 const MAX_PROBLEMS_REPORTED: usize = 10;
 
-/// The error for files of an unknown format.
 const UNKNOWN_FORMAT_ERROR: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
 
 impl Objects<'_> {

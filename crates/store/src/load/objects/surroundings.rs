@@ -6,7 +6,6 @@ use bytes::Bytes;
 /// Where such a line is, one is near the beginning.
 const PROBED_BYTES: usize = 4096;
 
-/// The programs that print objects.
 const PRINTING_PROGRAMS: [&str; 2] = ["kubectl ", "oc "];
 
 /// A text with such lines blank, or in YAML with a separator of documents in their place; every other byte stays where it is, but for the marks of a

@@ -15,13 +15,10 @@ pub(crate) enum AuthRequest {
     UserAdd(String),
     UserDelete(String),
     UserChangePassword(String),
-    /// User and role.
     UserGrantRole(String, String),
-    /// User and role.
     UserRevokeRole(String, String),
     RoleAdd(String),
     RoleDelete(String),
-    /// Role and permission.
     RoleGrantPermission(String, Option<Permission>),
     /// Role, and the range of the permission.
     RoleRevokePermission(String, Bytes, Bytes),

@@ -27,7 +27,6 @@ pub(super) struct Evidence<'a> {
     pub reached: Option<i64>,
 }
 
-/// What came of it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Alignment {
     /// The revision of each candidate that made one, as far as it is certain.

@@ -145,7 +145,6 @@ impl Auth {
         Some(true)
     }
 
-    /// Whether its author may do everything.
     pub(super) fn is_admin(&self, by: &Author) -> bool {
         !self.is_enabled || self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT_NAME))
     }

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 
-/// A raft entry.
 #[derive(Clone)]
 pub(crate) struct RaftEntry {
     /// Which of the log's files holds it.

@@ -108,12 +108,10 @@ impl NewestVersion {
         self
     }
 
-    /// Notes that the key may have been deleted.
     pub(super) fn may_be_deleted(&mut self) {
         self.absent = true;
     }
 
-    /// Whether it may exist and have this lease.
     pub(super) fn may_have_lease(&self, lease: i64) -> bool {
         self.present() && self.leases.as_ref().is_none_or(|leases| leases.contains(&lease))
     }

@@ -18,7 +18,6 @@ use crate::proto::etcdserverpb::Metadata;
 use crate::proto::raftpb::{self, ConfChangeType, HardState};
 use crate::proto::walpb::{Record, Snapshot};
 
-/// What a member's log holds.
 #[derive(Default)]
 pub(crate) struct RaftLog {
     /// The files' bytes, in order.
@@ -100,7 +99,6 @@ impl RaftLog {
 
     /// Reads one file of a log, whatever it is called.
     pub(crate) fn of_file(bytes: Bytes) -> Self {
-        /// A name as etcd gives it.
         const FIRST_LOG_NAME: &str = "0000000000000000-0000000000000000.wal";
         Self::of_files(vec![(FIRST_LOG_NAME.to_owned(), bytes)])
     }

@@ -26,7 +26,6 @@ pub(crate) struct Logged<'a> {
     pub request: Option<Request>,
 }
 
-/// A put that the database still has.
 pub(crate) struct KnownPut<'a> {
     pub key: &'a [u8],
     /// The put, whose value is read where it is needed.

@@ -17,7 +17,6 @@ use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{Compare, DeleteRangeRequest, PutRequest, RangeRequest, TxnRequest};
 use crate::versions::Location;
 
-/// One change that an entry made.
 #[derive(Clone, Debug)]
 pub(crate) struct LogChange {
     pub main: i64,
@@ -172,7 +171,6 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// The keys of a lease.
     fn attached(&self, lease: i64) -> impl Iterator<Item = &[u8]> {
         self.attached.get(&lease).into_iter().flatten().map(|key| &key[..])
     }

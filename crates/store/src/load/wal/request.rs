@@ -13,7 +13,6 @@ use crate::proto::etcdserverpb::{
 };
 use crate::proto::raftpb::EntryType;
 
-/// A request of the log.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Put(PutRequest),

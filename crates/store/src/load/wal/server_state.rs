@@ -130,7 +130,6 @@ impl ServerState {
         Ok(())
     }
 
-    /// Grants a lease.
     pub(super) fn grant(&mut self, lease: &LeaseGrantRequest) {
         if is_granted(lease) {
             self.early_leases.remove(&lease.id);
@@ -157,12 +156,10 @@ impl ServerState {
     }
 }
 
-/// Whether etcd grants such a lease.
 pub(super) fn is_granted(lease: &LeaseGrantRequest) -> bool {
     lease.id != 0 && lease.ttl <= MAX_LEASE_TTL
 }
 
-/// What alarms are checked against.
 #[derive(Clone, Copy)]
 pub(super) enum AlarmCheck<'a> {
     PutOrGrant,

@@ -7,13 +7,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use ketcd_history::timeline::Subject;
-use ketcd_kube::{Excerpt, FieldSet, ShownValue};
+use ketcd_kube::{Body, Excerpt, FieldSet, ShownValue};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 use super::object::{number, text, time};
 use crate::cluster::Cluster;
 use crate::describe::events::{about, last_time};
 use crate::error::Result;
+use crate::read::values_on_cores;
 
 /// Warning Events of one reason about one object.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,17 +64,21 @@ const EVENT_FIELDS: &[&str] = &[
 pub(super) async fn warnings(cluster: &Cluster, at: At) -> Result<Vec<Warning>> {
     let below = cluster.options.namespace.as_deref().map_or(String::new(), |namespace| format!("{namespace}/"));
     let keys = KeyRange::prefix(format!("{}/events/{below}", cluster.prefix().await?));
-    let Some(mut listing) = cluster.range_or_miss(keys, at, Want::Values).await? else { return Ok(Vec::new()) };
+    let Some(listing) = cluster.range_or_miss(keys, at, Want::Values).await? else { return Ok(Vec::new()) };
     let excerpt = cluster.decoder.excerpt("v1", "Event", &FieldSet::of(["metadata.namespace"]), &["type"]);
     let fields = FieldSet::of(EVENT_FIELDS.iter().copied());
-    let mut sums: BTreeMap<[String; 4], Warning> = BTreeMap::new();
-    while let Some(entry) = listing.entries.try_next().await? {
+    let mut found = values_on_cores(cluster, listing.entries, move |entry, reporting| {
         if is_known_normal(excerpt.as_ref(), &entry) {
-            continue;
+            return None;
         }
-        let decoded = cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
-        let Some(event) = decoded.object().filter(|event| event["type"] == "Warning") else { continue };
-        add(&mut sums, warning(event));
+        match reporting.decode_only(&entry, &fields) {
+            Body::Object(event) if event["type"] == "Warning" => Some(warning(&event)),
+            _ => None,
+        }
+    });
+    let mut sums: BTreeMap<[String; 4], Warning> = BTreeMap::new();
+    while let Some(found) = found.try_next().await? {
+        found.into_iter().for_each(|warning| add(&mut sums, warning));
     }
     Ok(sums.into_values().collect())
 }

@@ -25,7 +25,7 @@ pub(super) struct Kind {
     pub path: &'static str,
     /// Whether they live in namespaces.
     pub namespaced: bool,
-    /// The members that are decoded; all, where it is `None`.
+    /// The members that are decoded; all but templates of pods and the fields that managers own, where it is `None`.
     pub fields: Option<&'static [&'static str]>,
 }
 

@@ -56,12 +56,10 @@ impl TreePageHeader {
     }
 }
 
-/// A cell with a payload.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Cell {
     /// The row's id, in leaves of tables; 0 elsewhere.
     pub(in super::super) row: i64,
-    /// The page it stands in.
     pub(in super::super) page: PageNumber,
     /// Bytes of the payload.
     pub(in super::super) length: usize,
@@ -74,7 +72,6 @@ pub(in super::super) struct Cell {
 /// The payload of a cell: where it lies in one piece, or its pieces joined.
 #[derive(Debug)]
 pub(in super::super) enum Payload<'p> {
-    /// All of it in the page.
     InPage(&'p [u8]),
     /// Joined from the page and the overflow pages behind it.
     Joined(Vec<u8>),

@@ -9,10 +9,8 @@ pub(in super::super) const INDEX_HEADER: usize = 132;
 
 const INDEX_VERSION: u32 = 3_007_000;
 
-/// What an index says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct LogIndex {
-    /// How many frames of the log were committed.
     pub(in super::super) frames: u32,
     /// How many of them were written back into the database.
     pub(in super::super) written_back: u32,

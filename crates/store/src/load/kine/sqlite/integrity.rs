@@ -21,7 +21,7 @@ const MAX_PLACES: usize = 20;
 
 /// Returns what contradicts the format, each a sentence. `trees`: the root of each tree.
 pub(in super::super) fn contradictions(pages: &Pages, trees: impl Iterator<Item = PageNumber>) -> Vec<String> {
-    let mut check = Check { pages, last: last_page(pages), used: Reached::default(), found: Vec::new() };
+    let mut check = IntegrityCheck { pages, last: last_page(pages), used: Reached::default(), found: Vec::new() };
     check.file_header();
     check.tree(1, 0);
     trees.for_each(|root| check.tree(root, 0));
@@ -38,21 +38,20 @@ fn last_page(pages: &Pages) -> PageNumber {
     Some(number(28)).filter(|&counted| counted > 0 && number(24) == number(92)).or(pages.log.pages).unwrap_or(there).min(there)
 }
 
-struct Check<'p> {
+struct IntegrityCheck<'p> {
     pages: &'p Pages,
     last: PageNumber,
     used: Reached,
     found: Vec<String>,
 }
 
-impl Check<'_> {
+impl IntegrityCheck<'_> {
     fn says(&mut self, page: PageNumber, problem: &str) {
         if self.found.len() < MAX_PLACES {
             self.found.push(format!("page {page} is damaged: {problem}"));
         }
     }
 
-    /// Takes a page for one use.
     fn take(&mut self, number: PageNumber) -> bool {
         if !(1..=self.last).contains(&number) {
             self.says(number, "it is used, and lies behind the last page");

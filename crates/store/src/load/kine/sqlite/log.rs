@@ -64,7 +64,6 @@ impl FrameRun {
         frames[..upto].last().map(|&frame| self.frames[frame].1)
     }
 
-    /// Whether it holds a page.
     pub(in super::super) fn holds(&self, page: PageNumber) -> bool {
         self.by_page.contains_key(&page)
     }
@@ -74,7 +73,6 @@ impl FrameRun {
         self.by_page.get(&page).is_some_and(|of_page| of_page.iter().any(|frame| frames.contains(frame)))
     }
 
-    /// The pages that it holds.
     pub(in super::super) fn pages(&self) -> impl Iterator<Item = PageNumber> + '_ {
         self.by_page.keys().copied()
     }
@@ -224,7 +222,6 @@ impl LogHeader {
 /// Frames that follow each other, each verified by the one before it, all of one generation.
 struct FrameSegment {
     from_the_start: bool,
-    /// Whether the header is of this generation.
     is_of_header: bool,
     frames: Vec<LogFrame>,
 }
@@ -255,7 +252,6 @@ fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogH
     segments
 }
 
-/// Whether bytes are SQLite's write-ahead log.
 pub(in super::super) fn is_log(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x37, 0x7f, 0x06, 0x82]) || bytes.starts_with(&[0x37, 0x7f, 0x06, 0x83])
 }

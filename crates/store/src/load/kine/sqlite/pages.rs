@@ -7,11 +7,8 @@ use super::numbers::PageNumber;
 
 /// A database file and its log.
 pub(in super::super) struct Pages {
-    /// The database file.
     pub(in super::super) file: Bytes,
-    /// The log.
     pub(in super::super) log: SqliteLog,
-    /// Bytes of a page.
     pub(in super::super) size: usize,
 }
 
@@ -26,7 +23,6 @@ pub(in super::super) enum LogMoment {
     Frame {
         /// The run, by its place in [`Log::runs`].
         run: usize,
-        /// The last frame that counts.
         frame: usize,
     },
 }
@@ -34,18 +30,14 @@ pub(in super::super) enum LogMoment {
 /// Where a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) struct Place {
-    /// Whether it is in the log.
     pub(in super::super) in_log: bool,
     /// Where in it.
     pub(in super::super) start: usize,
 }
 
-/// A page.
 #[derive(Clone, Copy)]
 pub(in super::super) struct SqlitePage<'p> {
-    /// Its number.
     pub(in super::super) number: PageNumber,
-    /// All of its bytes.
     pub(in super::super) bytes: &'p [u8],
     /// Where they are.
     pub(in super::super) place: Place,
@@ -69,7 +61,6 @@ impl Pages {
         }
     }
 
-    /// The page that begins at a place.
     pub(in super::super) fn at(&self, number: PageNumber, place: Place) -> Option<SqlitePage<'_>> {
         let bytes = if place.in_log { &self.log.bytes } else { &self.file };
         Some(SqlitePage { number, bytes: bytes.get(place.start..place.start.checked_add(self.size)?)?, place })
@@ -81,7 +72,6 @@ impl Pages {
         (1..=in_file).chain(self.committed().pages().filter(move |&number| number > in_file))
     }
 
-    /// The frames that were committed.
     pub(in super::super) fn committed(&self) -> &FrameRun {
         &self.log.runs[0]
     }

@@ -13,7 +13,6 @@ pub(in super::super) enum Field {
     Real,
     /// Text in the database's encoding.
     Text(Range<usize>),
-    /// Bytes.
     Blob(Range<usize>),
 }
 

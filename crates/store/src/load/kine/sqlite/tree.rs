@@ -12,7 +12,6 @@ const MAX_TREE_DEPTH: usize = 24;
 /// A place where a tree is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct SqliteDamage {
-    /// The page.
     pub(in super::super) page: PageNumber,
     /// What is wrong with it, a fragment.
     pub(in super::super) problem: &'static str,
@@ -30,12 +29,10 @@ impl Reached {
         self.0.insert(page)
     }
 
-    /// Whether a page is there.
     pub(in super::super) fn has(&self, page: PageNumber) -> bool {
         self.0.contains(&page)
     }
 
-    /// How many there are.
     pub(in super::super) fn count(&self) -> u64 {
         self.0.len() as u64
     }

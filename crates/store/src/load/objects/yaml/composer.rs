@@ -42,9 +42,7 @@ pub(super) struct Composer<'t> {
     parser: Parser<Box<dyn BufRead + 't>>,
     /// The length of a text whose last line has no end, which the parser wants.
     unended: Option<u64>,
-    /// Whether that line is blank.
     ends_blank: bool,
-    /// What stands for some commas.
     comma: Option<char>,
     /// Collections in braces or brackets that are open.
     flow: usize,
@@ -83,7 +81,6 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// Reads the next event.
     pub(super) fn next(&mut self) -> Result<Event, YamlProblem> {
         let mut event = self.parser.parse().map_err(|error| {
             let mark = error.problem_mark().unwrap_or(self.last);
@@ -176,7 +173,7 @@ impl<'t> Composer<'t> {
 
     fn object(&mut self, mark: Mark) -> Result<Value, YamlProblem> {
         self.take(0, mark)?;
-        let mut members = Members::default();
+        let mut members = MappingMembers::default();
         loop {
             let event = self.next()?;
             if event.data == EventData::MappingEnd {
@@ -187,7 +184,7 @@ impl<'t> Composer<'t> {
     }
 
     /// Reads a member whose name begins with an event. After an error that is not the end the whole of it was passed over.
-    pub(super) fn member(&mut self, event: Event, members: &mut Members) -> Result<(), YamlProblem> {
+    pub(super) fn member(&mut self, event: Event, members: &mut MappingMembers) -> Result<(), YamlProblem> {
         let mark = event.start_mark;
         let opens = matches!(event.data, EventData::SequenceStart { .. } | EventData::MappingStart { .. });
         let depth = self.depth - usize::from(opens);
@@ -281,13 +278,13 @@ fn without_commas_behind_tags(text: &str) -> (Cow<'_, str>, Option<char>) {
 
 /// The members of an object while they are read. As go-yaml does it, what `<<` brings replaces what stands before it.
 #[derive(Default)]
-pub(super) struct Members {
+pub(super) struct MappingMembers {
     pub(super) map: Map<String, Value>,
     /// Names that came by `<<` alone.
     merged: HashSet<String>,
 }
 
-impl Members {
+impl MappingMembers {
     /// Adds a member; `None` where one of its name was written before.
     fn insert(&mut self, name: String, value: Value) -> Option<()> {
         if self.map.contains_key(&name) && !self.merged.remove(&name) {
@@ -345,10 +342,8 @@ fn size(value: &Value) -> usize {
 
 const NOT_YAML: &str = "it is not valid YAML";
 
-/// The problem of a member that is written twice.
 const DUPLICATE_MEMBER_ERROR: &str = "a member is written twice in one object; a line --- between two objects may be missing";
 
-/// Our words for the parser's problems.
 fn words(problem: &str) -> &'static str {
     const PLAIN_WORDS: [(&str, &str); 16] = [
         ("tab character", "a tab stands where only spaces indent"),

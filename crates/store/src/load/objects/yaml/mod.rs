@@ -6,7 +6,7 @@ mod scalar;
 mod table;
 
 use bytes::Bytes;
-use composer::{Composer, Members, YamlProblem};
+use composer::{Composer, MappingMembers, YamlProblem};
 use libyaml_safer::{Event, EventData};
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ fn read_document(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<Stri
     let mark = objects.mark();
     let mut document = YamlDocument::new(Composer::new(text), objects, line);
     document.read();
-    let YamlDocument { list: Members { map: list, .. }, items, mut damage, is_whole, .. } = document;
+    let YamlDocument { list: MappingMembers { map: list, .. }, items, mut damage, is_whole, .. } = document;
     if items == ItemsMember::Other || items == ItemsMember::Listed && list.contains_key("kind") && !is_list(&list) {
         // An object that is not a list may have a member of that name, too.
         objects.back_to(mark);
@@ -149,7 +149,7 @@ struct YamlDocument<'t, 'o, 'k> {
     objects: &'o mut Objects<'k>,
     /// The line of the file that it begins at.
     line: usize,
-    list: Members,
+    list: MappingMembers,
     items: ItemsMember,
     /// Items that must be named after the list, whose kind has not come yet.
     nameless: Vec<Value>,
@@ -160,7 +160,7 @@ struct YamlDocument<'t, 'o, 'k> {
 
 impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
     fn new(composer: Composer<'t>, objects: &'o mut Objects<'k>, line: usize) -> Self {
-        let (list, nameless, damage) = (Members::default(), Vec::new(), Vec::new());
+        let (list, nameless, damage) = (MappingMembers::default(), Vec::new(), Vec::new());
         Self { composer, objects, line, list, items: ItemsMember::None, nameless, damage, is_whole: true }
     }
 
@@ -202,7 +202,6 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
         Ok(())
     }
 
-    /// Reads the members of the document's object.
     fn members(&mut self) -> Result<(), YamlProblem> {
         loop {
             let event = self.composer.next()?;

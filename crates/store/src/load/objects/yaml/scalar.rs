@@ -3,10 +3,8 @@
 
 use serde_json::{Number, Value};
 
-/// The prefix of the tags of YAML's own types.
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// A scalar that was understood.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,
@@ -133,7 +131,6 @@ fn binary(text: &str) -> Option<Scalar> {
 }
 
 impl Scalar {
-    /// The value as JSON has it.
     pub(super) fn value(self) -> Result<Value, NoValue> {
         Ok(match self {
             Self::Null => Value::Null,

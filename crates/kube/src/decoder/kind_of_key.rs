@@ -65,7 +65,6 @@ pub(super) fn dynamic_type(value: &[u8]) -> Option<(String, String)> {
     Some((typed.api_version.into_owned(), typed.kind.into_owned()))
 }
 
-/// A value in JSON or CBOR as JSON.
 fn json_of(value: &[u8]) -> Option<Cow<'_, [u8]>> {
     if !value.starts_with(&cbor::CBOR_MAGIC) {
         return Some(Cow::Borrowed(value));
