@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The limits of one server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The bytes of one document: a page of objects of etcd's largest size is a sixth of it, where few are so large.

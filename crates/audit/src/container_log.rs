@@ -123,7 +123,6 @@ pub(crate) struct ContainerLog {
     streams: [Stream; STREAM_NAMES.len() + 1],
 }
 
-/// What a stream says.
 #[derive(Default)]
 struct Stream {
     splitter: Splitter,
@@ -133,7 +132,6 @@ struct Stream {
 }
 
 impl ContainerLog {
-    /// Takes the next bytes of the log.
     pub(crate) fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let Some(end) = piece.strip_suffix(b"\n") else {

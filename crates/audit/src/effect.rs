@@ -84,7 +84,6 @@ fn without_type(mut body: Value) -> Value {
     body
 }
 
-/// The revision that an object names.
 fn revision_of(object: &Value) -> Option<i64> {
     revision(object["metadata"]["resourceVersion"].as_str()?)
 }

@@ -9,7 +9,6 @@ pub struct Names {
     known: HashSet<Arc<str>>,
     /// How many texts there may be before it is looked again which are held.
     most_now: usize,
-    /// Whether requests keep their bodies.
     pub(crate) keeps_bodies: bool,
     /// Whether requests whose answer has begun are requests too.
     pub(crate) keeps_open: bool,

@@ -48,7 +48,6 @@ const MOST_STEPS: usize = 50_000_000;
 /// serde_json reads nothing deeper. A deeper value would overflow the stack when it is written or dropped.
 const MAX_JSON_DEPTH: usize = 128;
 
-/// Lists of strings that are united.
 const UNITED_LISTS: [&str; 2] = ["finalizers", "podCIDRs"];
 
 /// Lists with a merge key that are replaced as a whole all the same (`patchStrategy` is not `merge`).

@@ -14,7 +14,6 @@ use crate::splitter::{Piece, Splitter, is_of_event};
 /// What is read at once.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Damages that are named one by one.
 const MAX_DAMAGES_NAMED: usize = 5;
 
 /// A line that is not an event.

@@ -62,7 +62,6 @@ pub(crate) fn columns(heading: &[u8]) -> Vec<String> {
         .map_or_else(|_| Vec::new(), |Heading { columns }| columns.into_iter().map(|column| column.name).collect())
 }
 
-/// Reads a row of JSON.
 pub(crate) fn read_row(row: &[u8], columns: &[String], names: &mut Names) -> Record {
     let cells: Vec<&RawValue> = match serde_json::from_slice(row) {
         Ok(cells) => cells,

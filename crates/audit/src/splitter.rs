@@ -19,10 +19,8 @@ const ROW_LIST: &[u8] = b"rows";
 /// The longest record that is read, in bytes: API servers take requests of 3 MiB, but answers may be longer.
 pub const LONGEST_RECORD: usize = 64 << 20;
 
-/// Lists within as many lists are records.
 const MAX_LIST_DEPTH: usize = 3;
 
-/// What the splitter found.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece<'b> {
     /// A record that begins on this line, from 1.
@@ -64,11 +62,9 @@ fn is_labels(record: &[u8]) -> bool {
 enum Around {
     /// A list whose elements are records.
     List,
-    /// The object that holds such a list.
     Object,
 }
 
-/// A splitter.
 #[derive(Default)]
 pub(crate) struct Splitter {
     around: Vec<Around>,
@@ -92,7 +88,6 @@ pub(crate) struct Splitter {
     at_line_start: bool,
     line: u64,
     began: u64,
-    /// Whether the rest of this line is skipped.
     skips_line: bool,
     /// What the text on this line outside of documents is.
     text: Text,
@@ -167,7 +162,6 @@ impl Splitter {
         }
     }
 
-    /// A byte between values. Returns how many were taken.
     fn outside(&mut self, byte: u8, take: &mut dyn FnMut(Piece<'_>)) -> usize {
         match byte {
             b'\n' => {
@@ -233,7 +227,6 @@ impl Splitter {
         }
     }
 
-    /// Bytes inside a string. Returns how many were taken.
     fn string(&mut self, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) -> usize {
         if self.escaped && bytes[0] != b'\n' {
             self.escaped = false;
@@ -338,7 +331,6 @@ impl Splitter {
         }
     }
 
-    /// The last string.
     fn name(&self) -> Option<&[u8]> {
         let (from, to) = self.last_string;
         self.buffer.get(from..to)

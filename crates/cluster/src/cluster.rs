@@ -27,7 +27,6 @@ pub(crate) const OPENSHIFT_PREFIX: &str = "/kubernetes.io";
 /// Where custom kinds are defined, below the prefix.
 pub const CRD_PATH: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
-/// Kubernetes' own kinds.
 static BUILT_IN: LazyLock<Kinds> = LazyLock::new(Kinds::builtin);
 
 /// Returns Kubernetes' own kinds.
@@ -54,14 +53,13 @@ pub struct Cluster {
     /// Decodes objects for display and reports problems found in them.
     pub reporting_decoder: Decoder,
     pub(crate) problems: Arc<Problems>,
-    prefix: OnceCell<String>,
+    pub(crate) prefix: OnceCell<String>,
     kinds: OnceCell<Kinds>,
     /// What the user may not read.
     pub(crate) refused: Refused,
-    pub(crate) dates: Dates,
-    /// The one pass over a live history.
+    pub(crate) dates: Arc<Dates>,
     pub(crate) pass: HistoryPass,
-    pub(crate) audit: Audit,
+    pub(crate) audit: Arc<Audit>,
 }
 
 impl Cluster {
@@ -85,9 +83,9 @@ impl Cluster {
             prefix: OnceCell::new_with(prefix),
             kinds: OnceCell::new(),
             refused: Refused::default(),
-            dates: Dates::default(),
+            dates: Arc::default(),
             pass,
-            audit: Audit::default(),
+            audit: Arc::default(),
             options,
         }
     }
@@ -205,9 +203,6 @@ impl Cluster {
     }
 
     /// Whether OpenShift's own kinds are among the cluster's: its kube-apiserver has another prefix than others, and printed objects may be of them.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn has_openshift(&self) -> Result<bool> {
         if !self.source.is_one_moment() {
             return Ok(self.prefix().await? == OPENSHIFT_PREFIX);

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod at_moment;
 mod cluster;
 pub mod cores;
 mod error;
@@ -22,8 +23,8 @@ pub use problems::Problems;
 pub use questions::asked_keys::AskedKeys;
 pub(crate) use questions::{asked_keys, writers};
 pub use questions::{
-    blame, bundle, census, configuration, describe, diff, explain, export, extract, grep, rehearse, report, survey, traces, triage, usage,
-    verify,
+    blame, browser, bundle, census, configuration, describe, diff, explain, export, extract, grep, rehearse, report, survey, traces,
+    triage, usage, verify,
 };
 pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};

@@ -33,7 +33,6 @@ impl Selection {
             || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
     }
 
-    /// The fields that are looked at.
     pub(crate) fn looks_at(&self) -> FieldSet {
         self.fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path))
     }

@@ -145,7 +145,6 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     }
 }
 
-/// Whether a key is a pod's.
 fn is_pod(key: &[u8]) -> bool {
     const PODS_SEGMENT: &[u8] = b"/pods/";
     key.windows(PODS_SEGMENT.len()).any(|part| part == PODS_SEGMENT)

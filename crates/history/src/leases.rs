@@ -13,7 +13,6 @@ use ketcd_store::{KeyValue, Revision};
 /// The namespace of kubelets' leases, and that of the control plane's leaders.
 const OF_NODES: &str = "kube-node-lease";
 const OF_LEADERS: &str = "kube-system";
-/// The components whose leases say whether they live.
 const LEASE_COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
 /// How long a kubelet's lease is good for by default (`nodeLeaseDurationSeconds`), and how often it is renewed: a quarter of that.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(40);
@@ -31,7 +30,6 @@ pub struct Leases {
     known_to: Revision,
 }
 
-/// A version of a lease.
 #[derive(Clone, Debug)]
 struct Term {
     version: KeyValue,

@@ -2,7 +2,6 @@
 
 use super::diff::{FieldChange, FieldPath};
 
-/// Fields that change with every write.
 const EVERY_WRITE: &[&str] = &["resourceVersion", "managedFields", "generation", "selfLink"];
 /// Fields that only say that somebody is still there, or has looked.
 const HEARTBEAT_FIELDS: &[&str] =

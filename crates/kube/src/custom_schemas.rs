@@ -25,7 +25,6 @@ const OF_OBJECTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 pub struct CustomSchemas {
     group: String,
     kind: String,
-    /// By version.
     schemas: BTreeMap<String, Value>,
     /// Whether members that no schema has are kept, as before apiextensions v1.
     keeps_unknown: bool,
@@ -82,7 +81,6 @@ impl CustomSchemas {
         }
     }
 
-    /// The version of an object of this kind.
     fn version_of<'o>(&self, object: &'o Value) -> Option<&'o str> {
         let (group, version) = object.get("apiVersion")?.as_str()?.rsplit_once('/')?;
         (group == self.group && object.get("kind")? == self.kind.as_str()).then_some(version)
@@ -177,7 +175,6 @@ fn drop_nulls(value: &mut Value, schema: Option<&Value>) {
     }
 }
 
-/// Fills in the defaults of a schema.
 fn default(value: &mut Value, schema: &Value, release: Release) {
     match value {
         Value::Object(members) => default_members(members, schema, release),

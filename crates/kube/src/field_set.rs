@@ -8,6 +8,8 @@ use serde_json::Value;
 pub struct FieldSet {
     /// Sorted by name.
     members: Vec<(String, FieldSet)>,
+    /// Whether members that are not named are not wanted; otherwise they are wanted whole.
+    is_closed: bool,
 }
 
 impl FieldSet {
@@ -18,12 +20,33 @@ impl FieldSet {
         set
     }
 
+    /// Everything but the members at these dotted paths.
+    pub fn all_but<'p>(paths: impl IntoIterator<Item = &'p str>) -> Self {
+        let mut set = Self::WHOLE;
+        paths.into_iter().for_each(|path| set.leave_out(path.split('.')));
+        set
+    }
+
+    fn leave_out<'p>(&mut self, mut path: impl Iterator<Item = &'p str>) {
+        let Some(name) = path.next() else {
+            *self = Self::NOTHING;
+            return;
+        };
+        let place = self.members.binary_search_by(|(known, _)| known.as_str().cmp(name));
+        let at = place.unwrap_or_else(|at| {
+            self.members.insert(at, (name.to_owned(), Self::WHOLE));
+            at
+        });
+        self.members[at].1.leave_out(path);
+    }
+
     fn add<'p>(&mut self, mut path: impl Iterator<Item = &'p str>) {
         let Some(name) = path.next() else {
             // Wanted whole, whatever was wanted of it before.
-            self.members.clear();
+            *self = Self::WHOLE;
             return;
         };
+        self.is_closed = true;
         match self.members.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
             Ok(at) if self.members[at].1.is_whole() => {}
             Ok(at) => self.members[at].1.add(path),
@@ -36,7 +59,9 @@ impl FieldSet {
     }
 
     /// Everything.
-    pub(crate) const WHOLE: Self = Self { members: Vec::new() };
+    pub(crate) const WHOLE: Self = Self { members: Vec::new(), is_closed: false };
+
+    const NOTHING: Self = Self { members: Vec::new(), is_closed: true };
 
     /// The same with the member at this dotted path.
     #[must_use]
@@ -78,22 +103,22 @@ impl FieldSet {
 
     /// What is wanted of the member of this name; `None` if it is not wanted.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
-        self.members.iter().find(|(known, _)| known == name).map(|(_, member)| member)
-    }
-
-    /// The same, where everything may be wanted of the whole.
-    pub(crate) fn member_of(&self, name: &str) -> Option<&Self> {
-        if self.is_whole() { Some(const { &Self::WHOLE }) } else { self.member(name) }
+        match self.members.iter().find(|(known, _)| known == name) {
+            Some((_, member)) => Some(member).filter(|member| **member != Self::NOTHING),
+            None => (!self.is_closed).then_some(const { &Self::WHOLE }),
+        }
     }
 
     /// Whether everything is wanted.
     pub(crate) fn is_whole(&self) -> bool {
-        self.members.is_empty()
+        self.members.is_empty() && !self.is_closed
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -114,5 +139,20 @@ mod tests {
         assert_eq!(set.clone().without("spec.containers.name"), FieldSet::of(["metadata.name", "spec.containers.image"]));
         assert_eq!(set.clone().without("metadata.name"), FieldSet::of(["spec.containers.name", "spec.containers.image"]));
         assert_eq!(set.clone().without("status.phase"), set);
+    }
+
+    #[test]
+    fn all_but_some_members_are_kept() {
+        let set = FieldSet::all_but(["metadata.managedFields.fieldsV1", "spec.template"]);
+        let object = |owned: Value, template: Value| {
+            let mut object = json!({"kind": "Job", "metadata": {"name": "a", "managedFields": [{"time": "t"}]}, "spec": {"fieldsV1": 1}});
+            object["metadata"]["managedFields"][0].as_object_mut().unwrap().extend(owned.as_object().unwrap().clone());
+            object["spec"].as_object_mut().unwrap().extend(template.as_object().unwrap().clone());
+            object
+        };
+        let mut kept = object(json!({"fieldsV1": {"f:a": {}}}), json!({"template": {"spec": {}}}));
+        set.keep(&mut kept);
+        assert_eq!(kept, object(json!({}), json!({})));
+        assert!(!set.is_whole() && set.member("status").unwrap().is_whole() && set.member("spec").unwrap().member("template").is_none());
     }
 }

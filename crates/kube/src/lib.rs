@@ -39,7 +39,7 @@ pub use borrowed::{Pairs, Text};
 pub use custom_kind::{PrinterColumn, compare_versions};
 pub use custom_schemas::CustomSchemas;
 #[doc(hidden)]
-pub use decoder::counted::decodes;
+pub use decoder::decode_count::decodes;
 #[doc(hidden)]
 pub use decoder::{Apart, StoredVersion};
 pub use decoder::{COMPACT_REV_KEY, Decoder, Excerpt, SearchedText, Shown, ShownValue};

@@ -82,11 +82,9 @@ fn replaced_words(report: &Report) -> String {
     if words.is_empty() { "nothing of the chosen classes was there".to_owned() } else { words.join(", ") }
 }
 
-/// What a class is called.
 struct ClassWords {
     one: &'static str,
     many: &'static str,
-    /// What is in it.
     what: &'static str,
 }
 

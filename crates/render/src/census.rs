@@ -11,7 +11,6 @@ use crate::table::write_aligned;
 /// A table of counts, or of keys with what etcd says of them.
 pub struct CensusTable {
     lines: Vec<Vec<String>>,
-    /// How many of the lines are headings.
     headings: usize,
 }
 

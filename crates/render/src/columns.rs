@@ -1,5 +1,6 @@
 //! Tables of typed columns, as the schemas of their rows say.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -80,15 +81,41 @@ pub fn columns(table: Table) -> Vec<TableColumn> {
 /// # Panics
 /// Where a field's schema says nothing that a column can hold: a mistake in the row's type, which tests find.
 fn columns_of<R: Row>() -> Vec<TableColumn> {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<R>();
-    let schema = Value::from(schema);
+    let schema = schema_of::<R>();
     // No field is ever left out, and only this list keeps their order.
     let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     names.map(|name| column(name, &schema["properties"][name])).collect()
 }
 
+/// The columns of lines of JSON that belong to no table: the fields that every line has in their order, then those that may be absent, which are null
+/// there. What no other column can hold is a document.
+pub fn columns_of_lines<T: JsonSchema>() -> Vec<TableColumn> {
+    let schema = schema_of::<T>();
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let optional = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let names = required.iter().copied().chain(optional.filter(|name| !required.contains(name)));
+    let column = |name: &str| {
+        let (kind, nullable, description) = typed(&schema["properties"][name]);
+        let (name, nullable) = (name.to_owned(), nullable || !required.contains(&name));
+        TableColumn { name, kind: kind.unwrap_or(ColumnType::Json), nullable, description }
+    };
+    names.map(column).collect()
+}
+
+/// The schema of a type, with what it refers to in its place.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
+    Value::from(settings.into_generator().into_root_schema_for::<T>())
+}
+
 fn column(name: &str, property: &Value) -> TableColumn {
+    let (kind, nullable, description) = typed(property);
+    let kind = kind.unwrap_or_else(|| panic!("column {name} has no type: {property}"));
+    TableColumn { name: name.to_owned(), kind, nullable, description }
+}
+
+/// The type of a field, whether it may be null, and what it holds.
+fn typed(property: &Value) -> (Option<ColumnType>, bool, String) {
     let is_null = |schema: &Value| schema["type"] == "null";
     let (of, nullable) = match (property["anyOf"].as_array(), property["type"].as_array()) {
         (Some(any), _) => (any.iter().find(|of| !is_null(of)).cloned().unwrap_or_default(), any.iter().any(is_null)),
@@ -99,14 +126,14 @@ fn column(name: &str, property: &Value) -> TableColumn {
         }
         _ => (property.clone(), false),
     };
-    let kind = ColumnType::of(&of).unwrap_or_else(|| panic!("column {name} has no type: {property}"));
     let description = property["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-    TableColumn { name: name.to_owned(), kind, nullable, description }
+    (ColumnType::of(&of), nullable, description)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::change::Change;
 
     #[test]
     fn every_column_has_a_type_and_a_description() {
@@ -131,5 +158,21 @@ mod tests {
         is("actor_from", ColumnType::Text, true);
         is("patch", ColumnType::Json, true);
         is("object", ColumnType::Json, true);
+    }
+
+    #[test]
+    fn lines_have_a_column_for_each_field() {
+        let columns = columns_of_lines::<Change<'_>>();
+        let is = |name: &str, kind, nullable| {
+            let found = columns.iter().find(|column| column.name == name).unwrap();
+            assert_eq!((found.kind, found.nullable), (kind, nullable), "{name}");
+        };
+        assert_eq!(columns[0].name, "revision");
+        is("revision", ColumnType::Integer, false);
+        is("type", ColumnType::Text, false);
+        is("time", ColumnType::Time, true);
+        is("patch", ColumnType::Json, true);
+        is("sources", ColumnType::Json, true);
+        is("isPlaced", ColumnType::Boolean, true);
     }
 }

@@ -64,7 +64,6 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     lines
 }
 
-/// The first few names of objects.
 fn list(ids: &[&ObjectId]) -> String {
     const MAX_OBJECTS_NAMED: usize = 12;
     let mut names: Vec<String> = ids.iter().take(MAX_OBJECTS_NAMED).map(ToString::to_string).collect();
@@ -74,7 +73,6 @@ fn list(ids: &[&ObjectId]) -> String {
     names.join(", ")
 }
 
-/// A number of things.
 fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

@@ -18,7 +18,6 @@ const PATH_COLUMNS: usize = 40;
 const WHO_COLUMNS: usize = 32;
 /// The fewest columns for a value next to all else.
 const MIN_VALUE_COLUMNS: usize = 16;
-/// What stands between columns.
 const COLUMN_GAP: &str = "  ";
 
 /// How much is written.
@@ -45,7 +44,7 @@ pub enum Form {
 
 /// Writes what was found, object by object, as it comes.
 #[derive(Debug)]
-pub struct Printer {
+pub struct GrepPrinter {
     form: Form,
     amount: Amount,
     matches: usize,
@@ -55,7 +54,7 @@ pub struct Printer {
     may_begin_earlier: bool,
 }
 
-impl Printer {
+impl GrepPrinter {
     /// A printer that has written nothing yet.
     pub fn new(form: Form, amount: Amount) -> Self {
         Self { form, amount, matches: 0, objects: 0, is_inferred: false, may_begin_earlier: false }
@@ -129,7 +128,7 @@ impl Printer {
     }
 
     fn write_values(&mut self, object: &FoundObject, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
-        let lines: Vec<Line> = object.spans.iter().map(line).collect();
+        let lines: Vec<GrepLine> = object.spans.iter().map(line).collect();
         self.may_begin_earlier |= object.spans.iter().any(|span| span.may_begin_earlier);
         self.is_inferred |= object.spans.iter().any(|span| span.setter().is_some_and(is_inferred_by));
         let deleted = object.deleted.map(|revision| format!("  deleted in {}", revision_text(revision, false))).unwrap_or_default();
@@ -148,7 +147,6 @@ impl Printer {
     }
 }
 
-/// What a document begins with.
 const DOCUMENT_HEAD: &[u8] = b"{\n    \"items\": [";
 
 /// Writes an item as it stands in a document's list.
@@ -175,7 +173,7 @@ fn counted(number: u64, word: &str, plural: &str) -> String {
 }
 
 /// A line about a value, in columns.
-struct Line {
+struct GrepLine {
     span: String,
     time: String,
     who: String,
@@ -184,8 +182,8 @@ struct Line {
 }
 
 /// Writes the lines of one object below each other: in columns where there is room, else each value with what became of it below.
-fn write_object(lines: &[Line], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let widest = |cell: fn(&Line) -> &str, most: usize| lines.iter().map(|line| columns(cell(line)).min(most)).max().unwrap_or(0);
+fn write_object(lines: &[GrepLine], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let widest = |cell: fn(&GrepLine) -> &str, most: usize| lines.iter().map(|line| columns(cell(line)).min(most)).max().unwrap_or(0);
     let widths = [
         widest(|line| &line.span, usize::MAX),
         widest(|line| &line.time, usize::MAX),
@@ -203,7 +201,7 @@ fn write_object(lines: &[Line], width: Option<usize>, out: &mut dyn StyledWrite)
 }
 
 /// Writes one line in columns; the value is cut to what is left of the width.
-fn write_columns(line: &Line, widths: [usize; 4], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
+fn write_columns(line: &GrepLine, widths: [usize; 4], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let cells = [&line.span, &line.time, &line.who, &line.path];
     let [span, time, who, path] = std::array::from_fn(|place| padded(cells[place], widths[place]));
     let taken = [&span, &time, &who, &path].into_iter().map(|cell| columns(cell) + COLUMN_GAP.len()).sum::<usize>() + COLUMN_GAP.len();
@@ -215,7 +213,7 @@ fn write_columns(line: &Line, widths: [usize; 4], width: Option<usize>, out: &mu
 }
 
 /// Writes one line as two, for narrow terminals.
-fn write_stacked(line: &Line, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
+fn write_stacked(line: &GrepLine, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let left = width.saturating_sub(columns(&line.path) + 2 * COLUMN_GAP.len()).max(MIN_VALUE_COLUMNS);
     let value = value::cut(&line.value, left);
     writeln!(out, "{}", format!("{COLUMN_GAP}{}{COLUMN_GAP}{value}", line.path).trim_end())?;
@@ -227,7 +225,7 @@ fn write_stacked(line: &Line, width: usize, out: &mut dyn StyledWrite) -> io::Re
     writeln!(out)
 }
 
-fn line(span: &Span) -> Line {
+fn line(span: &Span) -> GrepLine {
     let setter = span.setter();
     let who = setter.and_then(|setter| {
         let by = setter.by.as_ref().map(|actor| {
@@ -237,7 +235,7 @@ fn line(span: &Span) -> Line {
         request_text::author(setter.request.as_ref(), setter.actor.as_ref(), false).or(by)
     });
     let dated = setter.and_then(|setter| setter.dated);
-    Line {
+    GrepLine {
         span: span_text(span, setter.is_some_and(|setter| setter.is_placed)),
         time: dated.map(|dated| format!("{} {}", dated.time.strftime("%Y-%m-%d"), clock_time(Some(dated)).trim())).unwrap_or_default(),
         who: who.unwrap_or_default(),
@@ -269,8 +267,8 @@ fn span_text(span: &Span, is_placed: bool) -> String {
 mod tests {
     use super::*;
 
-    fn line() -> Line {
-        Line {
+    fn line() -> GrepLine {
+        GrepLine {
             span: "r515–r556".to_owned(),
             time: "2026-11-20 22:16:30".to_owned(),
             who: "kubectl-set".to_owned(),

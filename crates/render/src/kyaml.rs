@@ -111,14 +111,12 @@ impl Kyaml {
         self.0.push('"');
     }
 
-    /// Writes a text in quotes on one line.
     fn quoted(&mut self, text: &str) {
         self.0.push('"');
         text.chars().for_each(|c| self.character(c));
         self.0.push('"');
     }
 
-    /// Writes a character within quotes.
     fn character(&mut self, c: char) {
         let short = match c {
             '"' | '\\' => return self.0.extend(['\\', c]),

@@ -2,7 +2,11 @@
 //!
 //! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
+#[macro_use]
+mod mirrored;
+
 pub mod blame;
+pub mod browser;
 pub mod bundle;
 pub mod census;
 pub mod change;

@@ -40,7 +40,6 @@ impl FieldRow {
     }
 }
 
-/// The line of one changed field.
 pub(super) fn row(change: &FieldChange<'_>) -> FieldRow {
     let path = visible(&change.path.to_string()).into_owned();
     let text = |side: Option<&Value>| side.map(|side| value::brief(&change.path, side)).unwrap_or_default();

@@ -118,7 +118,6 @@ enum UsageColumn {
 }
 use UsageColumn::{L, R};
 
-/// The first rows of a section.
 fn first(page: &UsagePage, columns: &[UsageColumn], mut rows: Vec<Vec<String>>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = if page.is_wide { rows.len() } else { MAX_SECTION_ROWS.min(rows.len()) };
     let hidden = rows.len() - shown;

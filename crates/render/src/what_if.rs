@@ -219,7 +219,6 @@ fn verdict(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
     }
 }
 
-/// How much happened.
 fn counts(answer: &WhatIf) -> String {
     let all = [
         Happening::Evicted,

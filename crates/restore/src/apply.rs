@@ -115,7 +115,6 @@ fn items(live: &[Value], wanted: &[Value], last: &Value, list: &str) -> Option<V
     Some(kept.chain(wanted.iter().filter(|item| of(live, item).is_none()).cloned()).collect())
 }
 
-/// Whether every item has a value of its own under the key.
 fn are_told_apart(items: &[Value], key: &str) -> bool {
     let values: BTreeSet<String> = items.iter().filter(|item| !item[key].is_null()).map(|item| item[key].to_string()).collect();
     values.len() == items.len()

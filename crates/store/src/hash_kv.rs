@@ -14,7 +14,6 @@ use prost::Message;
 use super::proto::mvccpb;
 use super::{At, Call, Event, EventKind, KeyRange, KeyValue, MemberLog, Origin, Result, Revision, Source, Until, Want, WatchItem};
 
-/// The name of the bucket that is hashed.
 const KEY_BUCKET: &[u8] = b"key";
 
 /// etcd's hash of a store at a revision.

@@ -116,7 +116,6 @@ impl Event {
 pub struct Sources(Option<Arc<[Arc<str>]>>);
 
 impl Sources {
-    /// Sources with these names.
     pub(crate) fn new(names: Arc<[Arc<str>]>) -> Self {
         Self(Some(names))
     }

@@ -18,9 +18,7 @@ pub(crate) struct MemorySource {
     damage: Vec<String>,
     left_out: Vec<String>,
     companions: Vec<Companion>,
-    /// The log of the member whose files they are.
     log: Option<Arc<dyn MemberLog>>,
-    /// Whether it has every key of etcd.
     has_all_keys: bool,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
@@ -80,7 +78,6 @@ impl MemorySource {
         Self { has_all_keys: false, ..self }
     }
 
-    /// The revisions that can be read.
     pub(crate) fn whole_span(&self) -> RevisionSpan {
         self.span
     }

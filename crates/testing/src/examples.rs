@@ -11,6 +11,8 @@ pub enum Reads {
     Etcd,
     /// A file, for kubectl.
     Kubectl,
+    /// A file, for a browser: until it is ended.
+    Browser,
 }
 
 /// One example.
@@ -29,7 +31,9 @@ impl Example {
     pub fn reads(&self) -> Reads {
         let words: Vec<&str> = self.line.split_whitespace().collect();
         let is_offline = ["completion", "decode", "plugins", "schema"].contains(&self.command.as_str());
-        if words.contains(&"kubectl") {
+        if self.command == "ui" {
+            Reads::Browser
+        } else if words.contains(&"kubectl") {
             Reads::Kubectl
         } else if is_offline || words.contains(&"-f") || words.iter().any(|word| word.ends_with(".db")) {
             Reads::Files

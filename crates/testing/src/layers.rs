@@ -110,24 +110,32 @@ impl Crate {
     }
 }
 
-/// Reads the source files below a folder.
+/// Parses the source files below a folder.
 ///
 /// # Panics
 /// One cannot be read, or is not Rust.
 pub fn sources(folder: &FilePath) -> Vec<SourceFile> {
+    texts(folder).iter().map(|(name, text)| SourceFile::new(name, text)).collect()
+}
+
+/// Reads the source files below a folder: the name and the text of each.
+///
+/// # Panics
+/// One cannot be read.
+pub fn texts(folder: &FilePath) -> Vec<(String, String)> {
     let mut found = Vec::new();
     read(folder, folder, &mut found);
     found
 }
 
-fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<SourceFile>) {
+fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             read(&path, root, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            found.push(SourceFile::new(&name, &fs::read_to_string(&path).unwrap()));
+            found.push((name, fs::read_to_string(&path).unwrap()));
         }
     }
 }

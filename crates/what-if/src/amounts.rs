@@ -15,7 +15,6 @@ pub(super) fn amount(amount: &Value) -> Quantity {
     }
 }
 
-/// The sum of two amounts.
 pub(super) fn sum(one: Quantity, other: Quantity) -> Quantity {
     one.checked_add(&other).unwrap_or(one)
 }

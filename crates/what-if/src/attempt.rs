@@ -15,7 +15,6 @@ use super::scheduling::{best, bind, evaluate_for_sample, note_refusal, preempt, 
 use super::seed::Choices;
 use super::simulated_cluster::SimulatedCluster;
 
-/// Tries a pod.
 pub(super) fn attempt(world: &mut SimulatedCluster<'_>, key: &PodKey, choices: &mut Choices) {
     let id = Id::pod(&key.0, &key.1);
     let Some(pod) = world.model.pod(&id).cloned() else {
@@ -64,7 +63,6 @@ fn judged(world: &mut SimulatedCluster<'_>, pod: &Arc<PodInfo>, choices: &mut Ch
     }
 }
 
-/// The best of the nodes that an attempt found.
 fn best_of(found: &Found) -> Vec<Arc<str>> {
     match &found.scores {
         Some(scores) => scores.best().cloned().collect(),

@@ -120,7 +120,6 @@ struct Search<'s> {
     room: &'s Room,
     /// The largest set so far, in its order.
     best: Vec<String>,
-    /// How much work is left.
     left: usize,
     /// Whether work ran out before every order was tried.
     was_cut: bool,
@@ -230,7 +229,6 @@ struct Room {
 }
 
 impl Room {
-    /// The room of a cluster's nodes.
     fn of(world: &mut SimulatedCluster<'_>) -> Self {
         let (mut nodes, mut wanted): (BTreeMap<String, Amounts>, Amounts) = (BTreeMap::new(), [0; 3]);
         for name in world.nodes() {

@@ -47,7 +47,6 @@ pub(super) fn may_leave(world: &mut SimulatedCluster<'_>, id: &Id) -> bool {
     world.model.get(id).is_some_and(|pod| ask_budgets(world, id, &pod).is_ok())
 }
 
-/// Asks the budgets of a pod that runs.
 fn ask_budgets(world: &mut SimulatedCluster<'_>, id: &Id, pod: &Value) -> Result<(), Blocked> {
     let budgets = disruption::of_pod(world, id);
     let budget = match &budgets[..] {

@@ -11,7 +11,6 @@ pub trait Follow: fmt::Debug + Sync {
     fn decided(&self, node: &str, obstacle: Option<&str>);
 }
 
-/// Nobody follows.
 #[derive(Debug)]
 pub(super) struct Nobody;
 

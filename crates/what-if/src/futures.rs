@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::{Future, Futures, Happening, SimulatedEvent, WhatIf};
 
-/// Sums up futures.
 pub(super) fn summed_up(answers: &[WhatIf]) -> Futures {
     let mut by_workload: BTreeMap<(String, String), Future> = BTreeMap::new();
     for (at, answer) in answers.iter().enumerate() {

@@ -16,7 +16,6 @@ use super::model::Id;
 /// How many more pods there may be than at the beginning. A user who may create a ReplicaSet may write any number into it.
 const MOST_MORE_PODS: i64 = 5_000;
 
-/// How many nodes may be added.
 const MOST_MORE_NODES: u64 = 1_000;
 
 /// What happens at a time of its own.
@@ -118,7 +117,6 @@ pub(super) struct InMemoryState {
     pub most_more_pods: i64,
     /// How many more nodes there may be.
     pub nodes_left: u64,
-    /// How many names it gave.
     names: u64,
     /// The scheduler's last message about each pod that waits.
     pub messages: BTreeMap<Id, String>,
@@ -131,7 +129,6 @@ impl InMemoryState {
         Self { queue: SchedulingQueue::new(scheduler), began: now, now, most_more_pods, nodes_left, ..Self::default() }
     }
 
-    /// The time as objects have it.
     pub(super) fn timestamp(&self) -> String {
         Timestamp::from_second(self.now.div_euclid(1_000)).map(|time| time.to_string()).unwrap_or_default()
     }
@@ -149,7 +146,6 @@ impl InMemoryState {
         self.due.insert(when, what);
     }
 
-    /// When the next thing is due.
     pub(super) fn next_due(&self) -> Option<i64> {
         self.due.keys().next().map(|(time, _)| *time)
     }

@@ -20,12 +20,10 @@ pub(super) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer).and_then(Value::as_i64).map(bounded)
 }
 
-/// The members of the list at a pointer.
 pub(super) fn list<'v>(object: &'v Value, pointer: &str) -> &'v [Value] {
     object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The labels of an object.
 pub(super) fn labels(object: &Value) -> Option<&Map<String, Value>> {
     object.pointer("/metadata/labels").and_then(Value::as_object)
 }
@@ -42,7 +40,6 @@ pub(super) fn member<'v>(object: &'v mut Value, name: &str) -> &'v mut Map<Strin
     slot.as_object_mut().unwrap_or_else(|| unreachable!("it was just made an object"))
 }
 
-/// The owner that controls an object.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
     list(object, "/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true)
 }
@@ -61,12 +58,10 @@ pub(super) fn set_condition(object: &mut Value, condition: Value) {
     }
 }
 
-/// Whether a condition of an object's status is True.
 pub(super) fn is_condition_true(object: &Value, kind: &str) -> bool {
     list(object, "/status/conditions").iter().any(|condition| condition["type"] == kind && condition["status"] == "True")
 }
 
-/// Whether a pod has ended.
 pub(super) fn is_finished(pod: &Value) -> bool {
     matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
 }

@@ -14,7 +14,6 @@ use super::json::{number, text};
 use super::seed::Choices;
 use super::simulated_cluster::SimulatedCluster;
 
-/// The node label of zones.
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `threads`: how many work at once, each on a cluster of its own.

@@ -14,7 +14,6 @@ use super::simulated_cluster::SimulatedCluster;
 
 /// The prefix of cluster-autoscaler's annotations that say what the nodes of a group offer.
 const CAPACITY_PREFIX: &str = "capacity.cluster-autoscaler.kubernetes.io/";
-/// The label of a node's instance type.
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 /// How many pods cluster-autoscaler takes a node to hold, where the group does not say.
 const MOST_PODS: &str = "110";
@@ -32,7 +31,6 @@ pub(super) fn nodes(world: &mut SimulatedCluster<'_>, object: &Value) -> Result<
     }
 }
 
-/// A Node as it is written.
 fn of_node(node: &Value) -> Result<Value> {
     let offers = |field: &str, resource: &str| !node["status"][field][resource].is_null();
     for resource in ["cpu", "memory", "pods"] {

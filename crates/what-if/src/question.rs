@@ -82,12 +82,10 @@ pub async fn what_if(cluster: &Cluster, question: &WhatIfQuestion<'_>) -> Result
     Ok(WhatIf { futures: Some(summed_up), ..first })
 }
 
-/// Who follows.
 fn follow<'q>(question: &WhatIfQuestion<'q>) -> &'q dyn Follow {
     question.follow.unwrap_or(&Nobody)
 }
 
-/// One future.
 async fn played<'c>(
     cluster: &'c Cluster,
     feed: &mut Feed<'c>,
@@ -126,7 +124,6 @@ async fn played<'c>(
     Ok(answer)
 }
 
-/// The object whose pods are to fit.
 async fn object(cluster: &Cluster, world: &mut SimulatedCluster<'_>, of: &FitOf) -> Result<Arc<Value>> {
     let address = match of {
         FitOf::Object(object) => return Ok(Arc::new(object.clone())),
@@ -141,7 +138,6 @@ async fn object(cluster: &Cluster, world: &mut SimulatedCluster<'_>, of: &FitOf)
     world.model.get(&id).ok_or_else(|| Error::invalid(format!("{} {}/{} does not exist", id.kind, id.namespace, id.name)))
 }
 
-/// The load of every node.
 fn loads(world: &SimulatedCluster<'_>) -> Loads {
     let of = |name: &String| {
         let node = world.model.state.node(name)?;

@@ -10,12 +10,10 @@ use super::json::list;
 /// A pod reduced to what quotas read of it; equal ones are one.
 pub(super) type QuotaShape = Arc<Value>;
 
-/// All shapes that were seen.
 #[derive(Clone, Default)]
 pub(super) struct QuotaShapes(BTreeMap<String, QuotaShape>);
 
 impl QuotaShapes {
-    /// That of a pod.
     pub(super) fn of(&mut self, pod: &Value) -> QuotaShape {
         let shape = reduced(pod);
         let shared = self.0.entry(shape.to_string()).or_insert_with(|| Arc::new(shape));
@@ -37,7 +35,6 @@ fn reduced(pod: &Value) -> Value {
     json!({"spec": spec})
 }
 
-/// An object reduced to some of its fields.
 fn fields(object: &Value, names: &[&str]) -> Value {
     let found = names.iter().filter_map(|name| Some(((*name).to_owned(), object.get(name)?.clone())));
     Value::Object(found.collect::<Map<String, Value>>())

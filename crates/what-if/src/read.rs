@@ -41,9 +41,6 @@ const READ_RESOURCES: [&str; 22] = [
 ];
 
 /// The cluster at the revision looked at, as a scheduler's rules see it.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn world<'c>(
     cluster: &'c Cluster,
     feed: &mut Feed<'c>,
@@ -57,9 +54,6 @@ pub(super) async fn world<'c>(
 }
 
 /// The cluster around a state that was read; pods that wait are taken to have waited for long.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn around(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at: Revision) -> Result<SimulatedCluster<'_>> {
     let mut world = listed(cluster, state, scheduler, at).await?;
     waiting_pods::fill_at_once(&mut world);
@@ -67,9 +61,6 @@ pub(super) async fn around(cluster: &Cluster, state: ClusterState, scheduler: Sc
 }
 
 /// Whether all that is read may be read at little cost to others: of a live etcd with a long history, or by a user of few rights, it is not.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn is_free_to_read(cluster: &Cluster) -> Result<bool> {
     if !cluster.source.is_shared() {
         return Ok(true);

@@ -66,7 +66,6 @@ pub(super) async fn perform(
 /// The most nodes that an error names.
 const MAX_NODES_NAMED: usize = 20;
 
-/// A node that is there.
 fn found(world: &mut SimulatedCluster<'_>, name: &str) -> Result<Arc<Value>> {
     let missing = |world: &SimulatedCluster<'_>| {
         let nodes = world.nodes();
@@ -77,7 +76,6 @@ fn found(world: &mut SimulatedCluster<'_>, name: &str) -> Result<Arc<Value>> {
     world.model.get(&Id::new("Node", "", name)).ok_or_else(|| missing(world))
 }
 
-/// The nodes that are meant.
 fn chosen(world: &mut SimulatedCluster<'_>, which: &NodeChoice) -> Result<Vec<String>> {
     match which {
         NodeChoice::Named(name) => found(world, name).map(|_| vec![name.clone()]),
@@ -114,7 +112,6 @@ fn add_like(world: &mut SimulatedCluster<'_>, count: usize, like: &str, choices:
     Ok(())
 }
 
-/// Adds the nodes that objects describe.
 fn add_described(world: &mut SimulatedCluster<'_>, objects: &[Value], choices: &mut Choices) -> Result<()> {
     let mut names = Vec::new();
     for object in objects {

@@ -19,7 +19,6 @@ pub(super) fn taken(world: &SimulatedCluster<'_>, pod: &Arc<PodInfo>, judgement:
     reservation(&cycle, judgement, node)
 }
 
-/// Evaluates a pod on the state as it is.
 pub(super) fn evaluate(world: &SimulatedCluster<'_>, pod: &Arc<PodInfo>) -> Judgement {
     Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0).evaluate()
 }

@@ -13,7 +13,6 @@ pub(super) struct Choices {
 const PACE_STEPS: usize = 4;
 
 impl Choices {
-    /// The future of a seed.
     pub(super) fn seeded(seed: u64) -> Self {
         let pace = usize::try_from(seed % (PACE_STEPS as u64 + 1)).unwrap_or(0);
         Self { state: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), pace }

@@ -54,7 +54,6 @@ fn lowest_priority(pod: &PodInfo) -> i32 {
     if pod.gang().is_some() { i32::MIN } else { pod.spec.priority }
 }
 
-/// The cluster.
 pub(super) struct SimulatedCluster<'c> {
     pub model: Model<'c>,
     pub scheduler: Scheduler,
@@ -75,14 +74,12 @@ impl DerefMut for SimulatedCluster<'_> {
     }
 }
 
-/// A cluster as it was.
 pub(super) struct Mark {
     model: ModelMark,
     in_memory: InMemoryState,
 }
 
 impl<'c> SimulatedCluster<'c> {
-    /// Remembers the cluster as it is.
     pub(super) fn mark(&mut self) -> Mark {
         Mark { model: self.model.remember(), in_memory: self.in_memory.clone() }
     }
@@ -128,7 +125,6 @@ impl<'c> SimulatedCluster<'c> {
         Self { model, scheduler, in_memory }
     }
 
-    /// What names a pod in the answer.
     pub(super) fn named(&mut self, id: &Id, pod: &Value) -> SimulatedPod {
         let owner = self.owner_of(pod);
         SimulatedPod { namespace: id.namespace.clone(), name: id.name.clone(), owner, is_new: self.made.contains(id) }
@@ -142,7 +138,6 @@ impl<'c> SimulatedCluster<'c> {
         Some(above.unwrap_or(id.name))
     }
 
-    /// Records what happens to a pod.
     pub(super) fn record(&mut self, what: Happening, id: &Id, pod: &Value) -> &mut SimulatedEvent {
         let node = Some(text(pod, "/spec/nodeName").to_owned()).filter(|node| !node.is_empty());
         let pod = self.named(id, pod);
@@ -168,7 +163,6 @@ impl<'c> SimulatedCluster<'c> {
         self.nodes_written.push((before, after));
     }
 
-    /// Deletes a node.
     pub(super) fn delete_node(&mut self, name: &str) {
         self.changes += 1;
         let Some(before) = self.model.state.node(name).map(|node| node.object().clone()) else { return };
@@ -342,7 +336,6 @@ impl<'c> SimulatedCluster<'c> {
         }
     }
 
-    /// Writes a pod that is there.
     pub(super) fn update_pod(&mut self, pod: Value) {
         self.changes += 1;
         let id = Id::of(&pod);

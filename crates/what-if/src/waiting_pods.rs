@@ -34,9 +34,6 @@ struct Refused {
 }
 
 /// Puts the pods that wait into the queue.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn fill<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, world: &mut SimulatedCluster<'c>, at: Revision) -> Result<()> {
     let refused = tried_now(world);
     let tried = if refused.len() <= MOST_PLAYED && !cluster.is_long().await? {
@@ -104,13 +101,11 @@ fn judged(world: &mut SimulatedCluster<'_>, pod: &Arc<PodInfo>, together: &mut B
     }
 }
 
-/// Whether a pod waits for this scheduler.
 fn waits(world: &SimulatedCluster<'_>, pod: &PodInfo) -> bool {
     let (profile, is_own) = world.scheduler.profile_for(pod);
     pod.node_name.is_none() && !pod.finished && !pod.terminating && is_own && !profile.waits_at_gates(pod)
 }
 
-/// The last attempt about a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Tried {
     /// When, in milliseconds since 1970.

@@ -8,14 +8,12 @@ use crate::transport::Failure;
 
 /// Splits the bytes of a watch into lines.
 pub(super) struct Lines {
-    /// The longest line.
     longest: usize,
     held: BytesMut,
     /// How much of it has no end of a line.
     searched: usize,
 }
 
-/// What a line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame<'a> {
     Added(&'a str),
@@ -46,7 +44,6 @@ impl Lines {
         Self { longest, held: BytesMut::new(), searched: 0 }
     }
 
-    /// Takes bytes that came.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
     }

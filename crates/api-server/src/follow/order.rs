@@ -29,7 +29,6 @@ struct WatchProgress {
 pub(super) struct Order {
     streams: Vec<WatchProgress>,
     pending: BTreeMap<(i64, Bytes), Event>,
-    /// The bytes of them.
     waiting: usize,
     /// The newest revisions that came, each with when it did; ascending.
     seen: VecDeque<(Duration, i64)>,
@@ -49,7 +48,6 @@ impl Order {
         Self { streams: vec![stream; streams], pending: BTreeMap::new(), waiting: 0, seen: VecDeque::new(), passed: after.0 }
     }
 
-    /// The last revision that was passed on.
     pub(super) fn passed(&self) -> Revision {
         Revision(self.passed)
     }

@@ -221,14 +221,12 @@ impl ApiServer {
 struct Following<'a> {
     server: &'a ApiServer,
     resources: Vec<Resource>,
-    /// The numbers of those that were removed.
     ended: HashSet<usize>,
     order: Order,
     messages: Receiver<Message>,
     begun: Instant,
     /// The newest revision that a list named, or that they begin after.
     listed: Revision,
-    /// They end with it.
     _tasks: JoinSet<()>,
 }
 

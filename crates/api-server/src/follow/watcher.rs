@@ -43,7 +43,6 @@ pub(super) enum Message {
     Failed(Error),
 }
 
-/// The watch of one resource.
 pub(super) struct Watcher {
     pub client: Arc<Client>,
     /// How many lists may be requested at once.
@@ -74,7 +73,6 @@ pub(super) struct Known {
 enum End {
     /// It goes on where it ended.
     Again,
-    /// After a failure.
     After(Failure),
     /// For good: the server sends what cannot be, over and over.
     Refused(String),
@@ -170,7 +168,6 @@ impl Watcher {
         let _ = self.to.send(Message::Expired(reason)).await;
     }
 
-    /// One request.
     async fn once(&mut self, backoff: &mut Backoff) -> End {
         let (path, _) = self.resource.path(&self.resource.keys());
         let lasts = jitter(MIN_WATCH_TIMEOUT);

@@ -16,7 +16,6 @@ pub(crate) struct Server {
     path: String,
 }
 
-/// A proxy between us and the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Proxy {
     /// `CONNECT` over HTTP at this address, with these credentials.
@@ -32,7 +31,6 @@ const NO_HOST: Problem = "has no host";
 const NO_PORT: Problem = "has a port that is not a number from 1 to 65535";
 
 impl Server {
-    /// Reads a server's URL.
     pub(crate) fn parse(url: &str) -> Result<Self, Problem> {
         // As client-go does, a server without a scheme is one without TLS.
         let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
@@ -67,7 +65,6 @@ impl Display for Server {
 }
 
 impl Proxy {
-    /// Reads a proxy's URL.
     pub(super) fn parse(url: &str) -> Result<Self, Problem> {
         let uri: Uri = url.parse().map_err(|_| NOT_A_URL)?;
         let host = uri.host().ok_or(NO_HOST)?;

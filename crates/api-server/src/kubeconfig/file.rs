@@ -17,7 +17,6 @@ pub struct Kubeconfig {
     pub(super) clusters: Vec<(String, Cluster)>,
     pub(super) users: Vec<(String, User)>,
     pub(super) contexts: Vec<(String, Context)>,
-    /// The files that were read.
     names: Vec<String>,
 }
 

@@ -57,12 +57,10 @@ pub(crate) fn left_out_phrases(wanted: &WantedResources) -> Vec<String> {
 }
 
 impl Resource {
-    /// The keys of its objects.
     pub(crate) fn keys(&self) -> KeyRange {
         KeyRange::prefix(self.prefix.as_str())
     }
 
-    /// The key of one object.
     pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> String {
         match namespace.filter(|_| self.namespaced) {
             Some(namespace) => format!("{}{namespace}/{name}", self.prefix),
@@ -167,7 +165,6 @@ impl Catalog {
         self.resources.sort_by(|one, other| one.prefix.cmp(&other.prefix));
     }
 
-    /// Leaves those that are wanted.
     fn choose(&mut self, wanted: &WantedResources, served: &[Served]) -> Result<()> {
         if !wanted.secrets {
             self.resources.retain(|resource| resource.name != "secrets");

@@ -25,7 +25,6 @@ pub struct PresentState {
     wanted: WantedResources,
     opened: OnceCell<Opened>,
     lists: Mutex<HashMap<String, Arc<OnceCell<Vec<KeyValue>>>>>,
-    /// The bytes of the objects in them.
     held: AtomicUsize,
     tell: Tell,
     /// What this user may not list.
@@ -98,7 +97,6 @@ impl PresentState {
         Ok(entries.iter().filter(|entry| keys.contains(&entry.key)).cloned().collect())
     }
 
-    /// Counts an object that is held.
     fn hold(&self, entry: &KeyValue, resource: &Resource) -> Result<()> {
         /// What is known of an object beside its text.
         const OBJECT_OVERHEAD_BYTES: usize = 200;
@@ -172,7 +170,6 @@ fn keys_of(resource: &Resource, (path, name): &(String, Option<String>)) -> KeyR
     }
 }
 
-/// Whether two ranges share keys.
 fn overlaps(one: &KeyRange, other: &KeyRange) -> bool {
     let begins_before_end = |start: &[u8], end: &Option<Vec<u8>>| end.as_deref().is_none_or(|end| start < end);
     begins_before_end(&one.start, &other.end) && begins_before_end(&other.start, &one.end)

@@ -23,10 +23,8 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// Whole objects.
 pub(crate) const JSON_ACCEPT: &str = "application/json";
-/// The metadata of objects.
 pub(crate) const METADATA_ACCEPT: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/// A client of one API server.
 pub(crate) struct Client {
     access: Access,
     connections: Connections,

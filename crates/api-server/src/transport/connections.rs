@@ -12,7 +12,6 @@ use super::failure::Failure;
 use super::read_only::{Body, ReadOnly, Sent};
 use crate::kubeconfig::{Access, Pem};
 
-/// The connections that were made.
 #[derive(Default)]
 pub(super) struct Connections(Mutex<Vec<ReadOnly>>);
 

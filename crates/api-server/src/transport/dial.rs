@@ -23,7 +23,6 @@ const MAX_PROXY_ANSWER_BYTES: usize = 16 << 10;
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// A connection that was made.
 pub(super) struct Dialed {
     pub stream: Box<dyn ByteStream>,
     /// Whether the server speaks HTTP/2 on it.

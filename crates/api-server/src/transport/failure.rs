@@ -35,7 +35,6 @@ struct Status {
     message: Option<String>,
 }
 
-/// The longest that a server may make us wait.
 const LONGEST_WAIT: u64 = 300;
 
 impl Failure {

@@ -55,7 +55,6 @@ impl Backoff {
         jitter(wait).max(asked.unwrap_or_default())
     }
 
-    /// How many failures followed one another.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }

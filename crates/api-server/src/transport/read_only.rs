@@ -71,7 +71,6 @@ impl ReadOnly {
         Arc::strong_count(&self.copies) <= most
     }
 
-    /// Whether both are one connection.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.copies, &other.copies)
     }

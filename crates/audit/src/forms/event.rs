@@ -139,7 +139,6 @@ pub(super) fn read(record: &[u8], names: &mut Names) -> serde_json::Result<Optio
     Ok(is_event.then(|| record_of(&event, names)))
 }
 
-/// What an event says.
 pub(super) fn record_of(event: &Event<'_>, names: &mut Names) -> Record {
     // An event of a request that was received or goes on says nothing of its result, and `Panic` means that there is none.
     let is_open = names.keeps_open && event.stage == "ResponseStarted";
@@ -246,7 +245,6 @@ fn is_status(event: &Event<'_>, answer: Option<&Object<'_>>) -> bool {
     event.response_status.as_ref().is_some_and(|status| !status.status.is_empty()) || answer.is_some_and(|answer| answer.kind == "Status")
 }
 
-/// The bodies as they are in the log.
 fn bodies(event: &Event<'_>) -> Box<Bodies> {
     let text = |body: Option<&RawValue>| Some(body?.get()).filter(|text| text.starts_with(['{', '['])).map(Into::into);
     Box::new(Bodies { sent: text(event.request_object), answered: text(event.response_object) })

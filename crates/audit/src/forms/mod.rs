@@ -18,7 +18,6 @@ use crate::request::Request;
 pub(crate) use aks::event_of_row;
 pub(crate) use wrapped::{event_in_row, is_text_column};
 
-/// What a record is.
 pub(crate) enum Record {
     /// A request that has ended.
     Request(Box<Request>),

@@ -12,7 +12,6 @@ const MAX_REQUEST_MICROS: i64 = 60_000_000;
 /// Requests by key, in order of time.
 pub(super) struct Index(HashMap<String, OfKey>);
 
-/// The requests about one key.
 #[derive(Default)]
 struct OfKey {
     all: Vec<usize>,
@@ -71,12 +70,10 @@ pub(super) fn of_request(request: &Request) -> String {
     if target.name.is_empty() || request.verb == Verb::DeleteCollection { collection(of) } else { place(of, &target.name) }
 }
 
-/// Names an object.
 pub(super) fn place((group, resource, namespace): (&str, &str, &str), name: &str) -> String {
     format!("{}/{resource}/{namespace}/{name}", group_of(group))
 }
 
-/// Names a collection.
 pub(super) fn collection(of: (&str, &str, &str)) -> String {
     place(of, "")
 }

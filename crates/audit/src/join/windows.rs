@@ -24,7 +24,6 @@ const MOST_SKEW: i64 = 30_000_000;
 pub(super) struct Windows {
     low: Vec<i64>,
     high: Vec<i64>,
-    /// What the data says.
     data: Vec<(i64, i64)>,
     slack: i64,
     skew: i64,
@@ -62,7 +61,6 @@ impl Windows {
         self.skew
     }
 
-    /// The window of a change.
     pub(super) fn of_change(&self, at: usize) -> (i64, i64) {
         (self.low[at].max(self.data[at].0), self.high[at].min(self.data[at].1))
     }
@@ -81,7 +79,6 @@ impl Windows {
         from > self.high[at] || from > latest.saturating_add(NAMED_LATER) || to + self.slack < earliest.saturating_sub(NAMED_LATER)
     }
 
-    /// Takes in that a request made a change.
     pub(super) fn narrow(&mut self, at: usize, request: &Request) {
         let (from, to) = request.interval();
         self.low[at] = self.low[at].max(from - self.slack);

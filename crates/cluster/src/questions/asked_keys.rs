@@ -46,9 +46,6 @@ impl AskedKeys {
     }
 
     /// Whether one of the keys that an object of this kind, namespace and name can have is among them.
-    ///
-    /// # Errors
-    /// The kinds cannot be read.
     pub(crate) async fn contain(&self, cluster: &Cluster, (kind, namespace, name): (&str, &str, &str)) -> Result<bool> {
         let (prefix, namespace) = (cluster.prefix().await?, Some(namespace).filter(|namespace| !namespace.is_empty()));
         let mut kinds = cluster.kinds().await?.iter().filter(|known| known.kind == *kind);
@@ -66,9 +63,6 @@ impl AskedKeys {
     }
 
     /// Whether nothing that words name is there at the revision looked at. What may not be read is not missing.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn names_nothing(&self, cluster: &Cluster) -> Result<bool> {
         for range in &self.named {
             let found = unless_denied(cluster.source.first(range.clone(), cluster.at, Want::Keys, 1).await)?;
@@ -80,9 +74,6 @@ impl AskedKeys {
     }
 
     /// Returns the single objects that are named and not there at the revision looked at.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn absent(&self, cluster: &Cluster) -> Result<Vec<NotFound>> {
         let (prefix, looked) = (cluster.prefix().await?, Looked::At(cluster.revision().await?));
         let mut absent = Vec::new();

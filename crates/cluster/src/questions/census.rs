@@ -77,9 +77,6 @@ impl Cluster {
     }
 
     /// Counts the keys, and reads some values.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     async fn sampled(&self) -> Result<Census> {
         let keys = self.source.count(KeyRange::all(), self.at).await?;
         let mut census = values(self).await?;
@@ -116,9 +113,6 @@ async fn values(cluster: &Cluster) -> Result<Census> {
 
 impl Cluster {
     /// Counts the keys of these ranges that the user may read, and reads some values of them.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     async fn readable(&self, kinds: &[KeyRange]) -> Result<Census> {
         let mut census = values(self).await?;
         census.keys = 0;

@@ -101,12 +101,10 @@ async fn configuration(cluster: &Cluster, pod: &Object, started: Option<Revision
     Ok(found)
 }
 
-/// The revision that wrote a version.
 fn written_at(version: Option<&Object>) -> Option<Revision> {
     version?["metadata"]["resourceVersion"].as_str()?.parse().ok().map(Revision)
 }
 
-/// The object under a key at a revision.
 async fn version(cluster: &Cluster, key: &str, at: Revision) -> Result<Option<Object>> {
     let mut listing = cluster.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
     let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked_keys;
 pub mod blame;
+pub mod browser;
 pub mod bundle;
 pub mod census;
 pub mod configuration;
@@ -11,6 +12,7 @@ pub mod explain;
 pub mod export;
 pub mod extract;
 pub mod grep;
+pub(crate) mod reduced;
 pub mod rehearse;
 pub mod report;
 mod seals;

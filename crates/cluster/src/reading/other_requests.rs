@@ -120,13 +120,11 @@ fn about(request: &Request, kind: Option<&Kind>, prefix: &str, keys: &Keys) -> O
     is_asked.then_some((key, scope))
 }
 
-/// Whether two ranges have keys in common.
 fn meet(one: &KeyRange, other: &KeyRange) -> bool {
     let begins_before = |one: &KeyRange, other: &KeyRange| other.end.as_ref().is_none_or(|end| one.start < *end);
     begins_before(one, other) && begins_before(other, one)
 }
 
-/// What is known of the changes.
 struct KnownChanges<'c> {
     authors: Option<&'c Arc<Authors>>,
     /// Requests that made a change, or may have.
@@ -168,7 +166,6 @@ impl<'c> KnownChanges<'c> {
         if changed_nothing { RequestOutcome::NoChange } else { RequestOutcome::Unknown }
     }
 
-    /// Whether another request made the change of a revision.
     fn is_of_another(&self, revision: i64) -> bool {
         let found = self.authors.and_then(|authors| authors.of(revision, 0));
         matches!(found, Some(Authorship::Exact(_) | Authorship::Attributed(_)))

@@ -15,7 +15,6 @@ use crate::read::{Arrivals, History, Keys, all};
 pub struct Watching<'c> {
     cluster: &'c Cluster,
     keys: Keys,
-    /// The revision of the first change.
     from: Revision,
     /// The oldest and the newest revision when it began.
     oldest: Revision,

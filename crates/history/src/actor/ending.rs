@@ -41,12 +41,10 @@ pub(super) fn removed(earlier: Option<&Object>, last: &Value) -> [Option<Actor>;
     }
 }
 
-/// Who marked a pod as about to be disrupted.
 fn disrupted(pod: &Value) -> Option<Actor> {
     condition(pod, "DisruptionTarget").filter(|marked| marked["status"] == "True").and_then(|marked| disruptor(marked, pod))
 }
 
-/// Whether finalizers hold an object back.
 pub(super) fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
 }

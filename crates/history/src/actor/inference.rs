@@ -6,7 +6,6 @@ use super::ending;
 use super::identity::{Actor, CONTROLLER_MANAGER, scheduler_of};
 use ketcd_kube::{Object, condition};
 
-/// Who created the object.
 pub(super) fn creation(object: &Value) -> Option<Actor> {
     // Each namespace gets these two from controllers of their own (serviceaccounts_controller.go, rootcacertpublisher).
     if [("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")]

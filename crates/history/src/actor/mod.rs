@@ -60,7 +60,6 @@ fn find(change: &Change, is_possible: impl Fn(&Actor) -> bool) -> Option<Actor> 
     inferred.into_iter().flatten().map(on_node).find(is_possible)
 }
 
-/// The node whose kubelet writes the object.
 fn kubelet_of(object: &Value) -> Option<&str> {
     match object["kind"].as_str()? {
         "Pod" => object["spec"]["nodeName"].as_str(),

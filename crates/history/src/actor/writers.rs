@@ -39,7 +39,6 @@ pub(super) fn entries(object: &Value) -> &[Value] {
     object["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Those that a write may have left.
 fn written(object: &Value) -> impl Iterator<Item = &Value> {
     entries(object).iter().filter(|entry| entry["manager"] != "before-first-apply")
 }

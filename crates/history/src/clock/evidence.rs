@@ -60,7 +60,8 @@ struct Seen {
 }
 
 impl Seen {
-    const NOTHING: Self = Self { server: Micros::MIN, client: Micros::MIN, controller: (Micros::MIN, 0), deleting: false, bound: false };
+    const NO_EVIDENCE: Self =
+        Self { server: Micros::MIN, client: Micros::MIN, controller: (Micros::MIN, 0), deleting: false, bound: false };
 }
 
 /// Collects stamps from changes, in order of revisions.
@@ -107,7 +108,7 @@ impl StampCollector {
             return;
         };
         let known = if created { None } else { self.seen.get(key).copied() };
-        let mut seen = known.unwrap_or(Seen::NOTHING);
+        let mut seen = known.unwrap_or(Seen::NO_EVIDENCE);
         // The first version seen of an older object holds old stamps: they bound from below only, and whose they are does not matter.
         let fresh = created || known.is_some();
         self.server_stamps(revision.0, object, created, fresh, &mut seen);

@@ -3,7 +3,6 @@
 /// Microseconds since 1970.
 pub(super) type Micros = i64;
 
-/// A second.
 pub(super) const MICROS_PER_SECOND: Micros = 1_000_000;
 
 /// A writer, by its place in [`StampCollector`](super::StampCollector)'s list of names; 0 is the API server, the reference.
@@ -12,7 +11,6 @@ pub(super) struct WriterId(pub(super) u32);
 
 pub(super) const API_SERVER_WRITER: WriterId = WriterId(0);
 
-/// What a stamp says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StampKind {
     /// The writer stamped the moment of its write: it is committed at most `lag` later.

@@ -41,12 +41,10 @@ impl Steps {
         self.0.get(self.0.partition_point(|(at, _)| *at < revision)).map(|(_, value)| *value)
     }
 
-    /// The first step's revision.
     pub(super) fn first(&self) -> Option<i64> {
         self.0.first().map(|(revision, _)| *revision)
     }
 
-    /// The last step's revision.
     pub(super) fn last(&self) -> Option<i64> {
         self.0.last().map(|(revision, _)| *revision)
     }

@@ -41,7 +41,6 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     steps
 }
 
-/// What a condition of this status says.
 pub(super) fn phase(kind: &str, status: &str) -> Option<StepKind> {
     match (kind, status) {
         ("AbleToScale", "False") => Some(StepKind::CannotScale),

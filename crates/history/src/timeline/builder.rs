@@ -6,8 +6,9 @@ use super::rollout::Chapters;
 use super::{Gap, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
 use crate::attributed_change::AttributedChange;
 use crate::change::{ChangeKind, ObjectVersion};
-use ketcd_kube::Object;
+use ketcd_kube::{FieldSet, Object};
 use ketcd_store::Origin;
+use serde_json::Value;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
 #[derive(Default)]
@@ -64,6 +65,15 @@ impl TimelineBuilder {
         }
         if keep {
             timeline.changes.push(attributed);
+        }
+    }
+
+    /// Leaves of the last version what is wanted.
+    pub(super) fn reduce(&mut self, fields: &FieldSet) {
+        if let Some(last) = &mut self.timeline.last {
+            let mut object = Value::clone(last);
+            fields.keep(&mut object);
+            *last = Arc::new(Object::from(object));
         }
     }
 

@@ -98,7 +98,6 @@ fn cause(deployment: &Value) -> Option<String> {
     deployment["metadata"]["annotations"][CHANGE_CAUSE].as_str().map(str::to_owned)
 }
 
-/// The images of a pod template.
 pub(super) fn images(template: &Value) -> Vec<String> {
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
     containers.filter_map(|container| container["image"].as_str()).map(str::to_owned).collect()

@@ -26,7 +26,6 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     steps
 }
 
-/// The step of a creation.
 pub(super) fn created(object: &Value) -> Step {
     created_as(object, CreatedAs::Plain)
 }

@@ -18,17 +18,14 @@ pub(super) struct Beats {
     duration: i64,
 }
 
-/// A renewal.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
     revision: Revision,
-    /// When it was written.
     dated: Dated,
     /// When it was made, as the lease says.
     renewed: Option<Timestamp>,
 }
 
-/// Whether an object is the lease of a node.
 pub(super) fn is_node_lease(object: &Value) -> bool {
     object["kind"] == "Lease" && object["metadata"]["namespace"] == "kube-node-lease"
 }

@@ -26,7 +26,6 @@ pub(super) fn steps(kind: &str, before: Option<&Value>, after: &Value) -> Vec<St
     steps
 }
 
-/// The step of a Service's creation.
 fn service(service: &Value) -> Step {
     let spec = &service["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -53,7 +52,6 @@ fn balancer(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-/// How an address stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Ready,

@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{StatusReason, StepDetail};
 use ketcd_kube::condition;
 
-/// The owner that controls an object.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
     object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)
 }
@@ -26,7 +25,6 @@ pub(super) fn why(value: &Value) -> StatusReason {
     StatusReason { reason: text("reason"), message: text("message") }
 }
 
-/// A condition as the detail of a step.
 pub(super) fn condition_detail(condition: &Value) -> StepDetail {
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     StepDetail::Condition { kind: text("type"), status: text("status"), reason: why(condition) }

@@ -186,7 +186,6 @@ pub(super) fn is_sidecar(init_containers: &ByField<'_>, status: &Value) -> bool 
     init_containers.find(&status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
 }
 
-/// How a container ended.
 pub(super) fn exit(terminated: &Value) -> ContainerExit {
     ContainerExit {
         reason: terminated["reason"].as_str().map(str::to_owned),

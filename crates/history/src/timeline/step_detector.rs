@@ -37,7 +37,6 @@ impl StepDetector {
         self.between(kind, before.map(|before| &***before), after)
     }
 
-    /// The steps of an object's creation.
     pub(super) fn created(&mut self, object: &Value) -> Vec<Step> {
         self.between(object["kind"].as_str().unwrap_or_default(), None, object)
     }

@@ -9,7 +9,11 @@ use super::heartbeat::{self, Beats};
 use super::{Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, TimelineBuilder, deletion, outage};
 use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLER_MANAGER};
+use ketcd_kube::FieldSet;
 use ketcd_store::{Origin, Revision};
+
+/// The most objects that have their whole last version in memory, where less of it is kept. Reducing one costs a copy, so it is not done for each change.
+const MAX_WHOLE_VERSIONS: usize = 4096;
 
 /// Collects changes into timelines, and links them at the end.
 #[derive(Default)]
@@ -27,9 +31,18 @@ pub struct Story {
     deletions: Vec<Note>,
     /// The owners in other namespaces of objects that have none in their own, by kind, namespace and name.
     elsewhere: HashMap<(String, String, String), Subject>,
+    /// What is kept of the last version of an object; everything where this is `None`.
+    kept: Option<FieldSet>,
+    /// The objects whose last version is whole, where not everything is kept.
+    whole: HashSet<Bytes>,
 }
 
 impl Story {
+    /// Begins a story that keeps only these fields of the last version of each object, for questions that need no others: a large cluster has many objects.
+    pub fn keeping(fields: FieldSet) -> Self {
+        Self { kept: Some(fields), ..Self::default() }
+    }
+
     /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
     pub fn observe(&mut self, attributed: AttributedChange, keep: bool) {
         let change = &attributed.change;
@@ -50,11 +63,27 @@ impl Story {
             self.beats.entry(node).or_default().observe(change.revision, attributed.dated, lease);
             return;
         }
-        self.builders.entry(change.key.clone()).or_default().observe(attributed, keep);
+        let key = change.key.clone();
+        self.builders.entry(key.clone()).or_default().observe(attributed, keep);
+        if self.kept.is_some() {
+            self.whole.insert(key);
+            if self.whole.len() >= MAX_WHOLE_VERSIONS {
+                self.reduce();
+            }
+        }
+    }
+
+    /// Reduces the versions that are whole to what is kept.
+    fn reduce(&mut self) {
+        let Some(fields) = &self.kept else { return };
+        for key in self.whole.drain() {
+            self.builders.get_mut(&key).into_iter().for_each(|builder| builder.reduce(fields));
+        }
     }
 
     /// Ends all timelines at a moment, where it is known, and weaves into each what other objects show of it.
     pub fn finish(&mut self, end: Option<Timestamp>) {
+        self.reduce();
         let end = end.max(self.newest);
         let finish = |(key, builder): (Bytes, TimelineBuilder)| (key, builder.finish(&self.observed));
         self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();
@@ -274,7 +303,6 @@ impl Story {
     }
 }
 
-/// The volume that a claim or volume is.
 fn volume(timeline: &Timeline) -> Option<&str> {
     match timeline.subject.kind.as_str() {
         "PersistentVolumeClaim" => timeline.last.as_ref()?["spec"]["volumeName"].as_str(),
@@ -283,7 +311,6 @@ fn volume(timeline: &Timeline) -> Option<&str> {
     }
 }
 
-/// Whether a pod mounts this claim.
 fn uses(pod: &Timeline, claim: &Subject) -> bool {
     let volumes = pod.last.as_ref().filter(|_| pod.subject.kind == "Pod" && pod.subject.namespace == claim.namespace);
     let volumes = volumes.and_then(|last| last["spec"]["volumes"].as_array()).into_iter().flatten();

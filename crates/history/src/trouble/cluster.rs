@@ -8,7 +8,6 @@ use ketcd_kube::{Quantity, condition};
 
 use super::{Trouble, TroubleKind, asked_to_end, holds, text, time};
 
-/// The trouble of a claim or a volume.
 pub(super) fn volume(object: &Value) -> Option<Trouble> {
     let status = &object["status"];
     let kind = match (object["kind"].as_str()?, status["phase"].as_str()?) {
@@ -70,13 +69,11 @@ pub(super) fn namespace(namespace: &Value) -> Option<Trouble> {
     Some(Trouble { counts_from: Some(end), ..trouble.since(asked_to_end(metadata)) })
 }
 
-/// The trouble of an aggregated API.
 pub(super) fn api_service(service: &Value) -> Option<Trouble> {
     let unavailable = holds(service, "Available", "False")?;
     Some(Trouble::new(TroubleKind::ApiUnavailable).said_by(unavailable))
 }
 
-/// The trouble of a request for a certificate.
 pub(super) fn signing_request(request: &Value) -> Option<Trouble> {
     let signer = text(&request["spec"]["signerName"]);
     let refused = condition(request, "Denied").or_else(|| condition(request, "Failed"));

@@ -85,7 +85,6 @@ fn asked_to_end(metadata: &Value) -> Option<Timestamp> {
     time(&metadata["deletionTimestamp"])?.checked_sub(grace).ok()
 }
 
-/// A condition of this type and status.
 fn holds<'a>(object: &'a Value, condition_type: &str, status: &str) -> Option<&'a Value> {
     condition(object, condition_type).filter(|condition| condition["status"] == status)
 }
@@ -94,7 +93,6 @@ fn time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }
 
-/// A text that says something.
 fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }

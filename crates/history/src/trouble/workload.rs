@@ -49,7 +49,6 @@ fn unfinished(object: &Value) -> Option<Trouble> {
     Some(Trouble { numbers: Some((updated, wanted)), counts_from: progress.or_else(|| newest_stamp(object)), ..trouble })
 }
 
-/// The trouble of a job.
 pub(super) fn job(job: &Value) -> Option<Trouble> {
     let failed = holds(job, "Failed", "True").or_else(|| holds(job, "FailureTarget", "True"))?;
     Some(Trouble::new(TroubleKind::JobFailed).said_by(failed))

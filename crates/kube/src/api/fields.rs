@@ -32,7 +32,6 @@ enum FieldSource {
     Namespace,
     /// As a line of the table says.
     BuiltIn(&'static FieldRow),
-    /// At a pointer.
     Custom(String),
 }
 

@@ -145,7 +145,6 @@ impl Encoder {
         }
     }
 
-    /// Writes an entry of a map.
     fn entry(&self, ty: Type, number: u32, key: &str, value: &Value, out: &mut Vec<u8>) -> Result {
         nested(number, out, |out| {
             length_delimited(1, key.as_bytes(), out);

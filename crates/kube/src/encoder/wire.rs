@@ -9,12 +9,10 @@ pub(super) fn varint(value: u64, out: &mut Vec<u8>) {
     prost::encoding::encode_varint(value, out);
 }
 
-/// Writes a field's number and wire type.
 pub(super) fn tag(number: u32, wire_type: u8, out: &mut Vec<u8>) {
     varint(u64::from(number << 3 | u32::from(wire_type)), out);
 }
 
-/// Writes a field of bytes.
 pub(super) fn length_delimited(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     tag(number, WIRE_LEN, out);
     varint(bytes.len() as u64, out);

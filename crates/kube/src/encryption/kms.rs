@@ -53,7 +53,6 @@ pub(super) struct KmsEnvelope {
     pub annotations: Vec<(String, Vec<u8>)>,
 }
 
-/// What the opened data key is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DataKeyKind {
     /// An AES-256 key.

@@ -29,7 +29,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// The prefixes of sealed values, without [`SEALED_PREFIX`].
-    const PREFIXES: [(&'static str, Self); 5] = [
+    const KNOWN_PREFIXES: [(&'static str, Self); 5] = [
         ("aescbc:v1:", Self::AesCbc),
         ("aesgcm:v1:", Self::AesGcm),
         ("secretbox:v1:", Self::Secretbox),
@@ -81,7 +81,7 @@ impl<'a> Seal<'a> {
         let Some(sealed) = value.strip_prefix(SEALED_PREFIX) else {
             return Self { scheme: Scheme::Identity, name: String::new(), key_id: None, payload: value };
         };
-        let found = Scheme::PREFIXES.iter().find_map(|(prefix, scheme)| Some((*scheme, sealed.strip_prefix(prefix.as_bytes())?)));
+        let found = Scheme::KNOWN_PREFIXES.iter().find_map(|(prefix, scheme)| Some((*scheme, sealed.strip_prefix(prefix.as_bytes())?)));
         let (scheme, rest) = found.unwrap_or((Scheme::Unknown, sealed));
         let configured = known.into_iter().filter(|name| rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b":")));
         let to_colon = || rest.iter().position(|&byte| byte == b':').unwrap_or(rest.len());

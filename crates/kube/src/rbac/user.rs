@@ -51,7 +51,6 @@ impl User {
         self.name.starts_with("system:node:") && self.is_in("system:nodes")
     }
 
-    /// Whether it is this ServiceAccount.
     pub(super) fn is_service_account(&self, namespace: &str, name: &str) -> bool {
         self.name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':')) == Some((namespace, name))
     }

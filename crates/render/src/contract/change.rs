@@ -273,15 +273,7 @@ pub enum ChangeType {
     Deleted,
 }
 
-impl From<ketcd_history::ChangeKind> for ChangeType {
-    fn from(kind: ketcd_history::ChangeKind) -> Self {
-        match kind {
-            ketcd_history::ChangeKind::Added => Self::Added,
-            ketcd_history::ChangeKind::Modified => Self::Modified,
-            ketcd_history::ChangeKind::Deleted => Self::Deleted,
-        }
-    }
-}
+mirrored!(ketcd_history::ChangeKind => ChangeType: Added, Modified, Deleted);
 
 /// Where a change was read.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

@@ -141,15 +141,7 @@ pub enum Problem {
     Missing,
 }
 
-impl From<obstacles::Effect> for Effect {
-    fn from(effect: obstacles::Effect) -> Self {
-        match effect {
-            obstacles::Effect::Refused => Self::Refused,
-            obstacles::Effect::MayBeRefused => Self::MayBeRefused,
-            obstacles::Effect::Waits => Self::Waits,
-        }
-    }
-}
+mirrored!(obstacles::Effect => Effect: Refused, MayBeRefused, Waits);
 
 impl From<&obstacles::ApplyObstacle> for Problem {
     fn from(problem: &obstacles::ApplyObstacle) -> Self {

@@ -179,17 +179,7 @@ pub enum Place {
     Messages,
 }
 
-impl From<grep::Place> for Place {
-    fn from(place: grep::Place) -> Self {
-        match place {
-            grep::Place::Names => Self::Names,
-            grep::Place::Values => Self::Values,
-            grep::Place::Keys => Self::Keys,
-            grep::Place::Managers => Self::Managers,
-            grep::Place::Messages => Self::Messages,
-        }
-    }
-}
+mirrored!(grep::Place => Place: Names, Values, Keys, Managers, Messages);
 
 impl From<grep::Searched> for Searched {
     fn from(searched: grep::Searched) -> Self {

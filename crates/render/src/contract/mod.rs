@@ -3,6 +3,7 @@
 //! Doc comments of these types are the descriptions in `docs/schema`. Fields stand in the order in which they are written.
 
 pub mod blame;
+pub mod browser;
 pub mod bundle;
 pub mod change;
 pub mod common;

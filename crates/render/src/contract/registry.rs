@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    blame, bundle, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, rehearse, status, timeline, tree,
-    triage, usage, verify, watch, what_if,
+    blame, browser, bundle, change, decode, describe, diff, encryption, export, extract, grep, listing, plugins, rehearse, status,
+    timeline, tree, triage, usage, verify, watch, what_if,
 };
 use crate::explanation;
 
@@ -46,6 +46,7 @@ pub const JSON_CONTRACTS: &[Contract] = &[
     Contract::new::<timeline::Timelines<'_>>("timeline", 2),
     Contract::new::<tree::Trees>("tree", 1),
     Contract::new::<triage::Triage<'_>>("triage", 2),
+    Contract::new::<browser::Answers<'_>>("ui", 1),
     Contract::new::<usage::Usages<'_>>("usage", 2),
     Contract::new::<verify::Verify<'_>>("verify", 1),
     Contract::new::<watch::Watched<'_>>("watch", 2),

@@ -310,26 +310,9 @@ impl<'a> From<&'a answer::Scored> for Score<'a> {
     }
 }
 
-impl From<answer::Chapter> for Chapter {
-    fn from(of: answer::Chapter) -> Self {
-        match of {
-            answer::Chapter::Lost => Self::Lost,
-            answer::Chapter::Runs => Self::Runs,
-            answer::Chapter::Fits => Self::Fits,
-            answer::Chapter::Stale => Self::Stale,
-        }
-    }
-}
+mirrored!(answer::Chapter => Chapter: Lost, Runs, Fits, Stale);
 
-impl From<answer::Outcome> for Outcome {
-    fn from(of: answer::Outcome) -> Self {
-        match of {
-            answer::Outcome::Right => Self::Right,
-            answer::Outcome::Wrong => Self::Wrong,
-            answer::Outcome::NotObservable => Self::NotObservable,
-        }
-    }
-}
+mirrored!(answer::Outcome => Outcome: Right, Wrong, NotObservable);
 
 #[cfg(test)]
 mod tests {

@@ -330,21 +330,7 @@ fn revisions(report: &StatusPage) -> Revisions {
     }
 }
 
-impl From<ketcd_store::SourceKind> for SourceKind {
-    fn from(kind: ketcd_store::SourceKind) -> Self {
-        match kind {
-            ketcd_store::SourceKind::Live => Self::Live,
-            ketcd_store::SourceKind::Db => Self::Db,
-            ketcd_store::SourceKind::DataDir => Self::DataDir,
-            ketcd_store::SourceKind::Kine => Self::Kine,
-            ketcd_store::SourceKind::Recording => Self::Recording,
-            ketcd_store::SourceKind::Objects => Self::Objects,
-            ketcd_store::SourceKind::AuditLog => Self::AuditLog,
-            #[cfg(not(ketcd_exhaustive))]
-            _ => unreachable!("of another version"),
-        }
-    }
-}
+mirrored!(ketcd_store::SourceKind => SourceKind: Live, Db, DataDir, Kine, Recording, Objects, AuditLog; _);
 
 impl<'a> From<&'a ketcd_store::Member> for Member<'a> {
     fn from(member: &'a ketcd_store::Member) -> Self {

@@ -215,17 +215,7 @@ pub enum RolloutEnd {
     Deleted,
 }
 
-impl From<ketcd_history::timeline::RolloutEnd> for RolloutEnd {
-    fn from(end: ketcd_history::timeline::RolloutEnd) -> Self {
-        match end {
-            ketcd_history::timeline::RolloutEnd::RolledOut => Self::RolledOut,
-            ketcd_history::timeline::RolloutEnd::Superseded => Self::Superseded,
-            ketcd_history::timeline::RolloutEnd::Deleted => Self::Deleted,
-            #[cfg(not(ketcd_exhaustive))]
-            _ => unreachable!("of another version"),
-        }
-    }
-}
+mirrored!(ketcd_history::timeline::RolloutEnd => RolloutEnd: RolledOut, Superseded, Deleted; _);
 
 /// An object that belongs to the timeline's.
 #[derive(Debug, Serialize, JsonSchema)]

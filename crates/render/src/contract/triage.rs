@@ -31,6 +31,8 @@ pub struct Triage<'a> {
     pub not_before: Option<Time>,
     /// How many values of what was looked at could not be decoded: sealed ones without their key, and damaged ones.
     pub not_decoded: usize,
+    /// How many findings are left out, because a bundle holds all their objects only as far as a scheduler reads them; 0 where it is not a bundle.
+    pub reduced: usize,
     /// The revision looked at.
     pub revision: i64,
     /// What was asked for.
@@ -344,6 +346,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_before: page.not_before.map(Time),
             not_decoded: page.not_decoded,
+            reduced: page.reduced,
             revision: page.revision.0,
             scope: Scope { asked: page.asked, namespace: page.namespace },
             selected: page.is_selected,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::Time;
-use super::status::SourceKind;
+use super::status::{Member, SourceKind};
 use ketcd_cluster::verify as answer;
 
 /// What `verify` prints: the verification of one source, or a ranking of several.
@@ -43,6 +43,8 @@ pub struct Ranked<'a> {
 pub struct Verification<'a> {
     /// How many seconds before now the newest revision was written; null where nothing in the data shows when that was.
     pub age_seconds: Option<f64>,
+    /// The API server's release; null where its objects do not show it.
+    pub apiserver: Option<String>,
     /// Bytes of the database file.
     pub bytes: u64,
     /// What holds, one phrase per item. For people: the words are not part of the contract.
@@ -57,6 +59,8 @@ pub struct Verification<'a> {
     pub keys: u64,
     /// How far a member's log reaches; null for anything but a data dir with a log.
     pub log: Option<Log>,
+    /// The members of the etcd, as far as the data name them.
+    pub members: Vec<Member<'a>>,
     /// The path or the endpoints, as they were given.
     pub name: &'a str,
     /// What was not checked and why, one phrase per item. For people: the words are not part of the contract.
@@ -152,6 +156,8 @@ pub struct Revisions {
     pub newest: i64,
     /// The oldest revision whose whole state is readable.
     pub oldest_readable: i64,
+    /// When the oldest revision that can be dated was written; null where nothing dates it.
+    pub oldest_time: Option<Time>,
 }
 
 impl<'a> Verify<'a> {
@@ -178,6 +184,7 @@ impl<'a> From<&'a answer::Verification> for Verification<'a> {
     fn from(of: &'a answer::Verification) -> Self {
         Self {
             age_seconds: of.age.map(|age| age.as_secs_f64()),
+            apiserver: of.release.map(|release| release.to_string()),
             bytes: of.bytes,
             checked: &of.checked,
             cluster_id: of.cluster_id.as_deref(),
@@ -185,12 +192,14 @@ impl<'a> From<&'a answer::Verification> for Verification<'a> {
             hash_kv: of.hash_kv.map(HashKv::from),
             keys: of.keys,
             log: of.log.map(Log::from),
+            members: of.members.iter().map(Member::from).collect(),
             name: &of.name,
             not_checked: &of.not_checked,
             revisions: Revisions {
                 compacted: of.span.compacted.map(|revision| revision.0),
                 newest: of.span.newest.0,
                 oldest_readable: of.span.oldest.0,
+                oldest_time: of.oldest_written.map(Time),
             },
             source: of.kind.into(),
             verdict: of.verdict().into(),
@@ -212,25 +221,9 @@ impl<'a> From<&'a answer::Finding> for Finding<'a> {
     }
 }
 
-impl From<answer::Verdict> for Verdict {
-    fn from(of: answer::Verdict) -> Self {
-        match of {
-            answer::Verdict::Good => Self::Good,
-            answer::Verdict::Findings => Self::Findings,
-            answer::Verdict::Bad => Self::Bad,
-        }
-    }
-}
+mirrored!(answer::Verdict => Verdict: Good, Findings, Bad);
 
-impl From<answer::Weight> for Weight {
-    fn from(of: answer::Weight) -> Self {
-        match of {
-            answer::Weight::Low => Self::Low,
-            answer::Weight::Medium => Self::Medium,
-            answer::Weight::High => Self::High,
-        }
-    }
-}
+mirrored!(answer::Weight => Weight: Low, Medium, High);
 
 impl From<ketcd_store::HashKv> for HashKv {
     fn from(of: ketcd_store::HashKv) -> Self {

@@ -56,9 +56,6 @@ impl Page {
     }
 
     /// Writes all of it.
-    ///
-    /// # Errors
-    /// The stream's.
     pub(super) fn write(&self, out: &mut dyn StyledWrite) -> io::Result<()> {
         for (place, line) in self.lines.iter().enumerate() {
             let Some(values) = &line.values else {

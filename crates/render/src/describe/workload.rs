@@ -7,7 +7,6 @@ use super::{Look, containers, metadata};
 use crate::table::fields::{at, flag, int, int_or, list, selector, text};
 use crate::value::plain;
 
-/// The kinds that are shown here.
 const WORKLOAD_KINDS: [&str; 7] = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob"];
 
 pub(super) fn is_workload(kind: &str) -> bool {

@@ -9,7 +9,6 @@ use ketcd_scheduler::{
 use super::group_caveats::group_caveat;
 use super::unverifiable::unverifiable;
 
-/// How many names are shown.
 const MAX_NAMES_SHOWN: usize = 3;
 
 /// The caveats of an explanation, each a sentence without its full stop.

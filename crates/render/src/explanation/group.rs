@@ -8,9 +8,6 @@ use ketcd_scheduler::{CompositeGroupResult, Explanation, GroupCycle, GroupOutcom
 use super::words::{count, hanging};
 
 /// Writes the group's cycle for people.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
     writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;

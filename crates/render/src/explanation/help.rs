@@ -10,9 +10,6 @@ use super::words::{count, hanging, names};
 use crate::words::grouped;
 
 /// Writes what preemption would do and whom it did evict.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = if all { usize::MAX } else { 3 };
     let evicting = |victim: &Victim| {
@@ -48,9 +45,6 @@ pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out
 }
 
 /// Writes the remedies, equal ones together: `what to change → where it fits then`.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     const MAX_NODES_NAMED: usize = 4;
     let shown = if all { usize::MAX } else { 5 };

@@ -9,9 +9,6 @@ use super::facts;
 use super::words::hanging;
 
 /// Writes it.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map(|(at, _)| at);

@@ -41,7 +41,6 @@ pub(super) struct HeldVolume<'a> {
 }
 
 impl<'a> PodNow<'a> {
-    /// Returns the volumes that are held.
     pub(super) fn held_volumes(&self) -> Vec<HeldVolume<'a>> {
         self.held.iter().filter_map(HeldVolume::of).collect()
     }

@@ -17,7 +17,6 @@ struct Group<'a> {
     nodes: Vec<&'a NodeJudgement>,
 }
 
-/// The groups of one filter.
 struct FilterGroups<'a> {
     plugin: &'static str,
     count: usize,
@@ -26,13 +25,9 @@ struct FilterGroups<'a> {
 
 /// How many groups are shown, shared among the filters, unless all are requested.
 const MAX_GROUPS_SHOWN: usize = 8;
-/// How many nodes are named together.
 const MAX_NODES_NAMED: usize = 4;
 
 /// Writes the groups, the largest first. `all`: every group, and more nodes of each.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let filters = filters(explanation);
     if filters.is_empty() {

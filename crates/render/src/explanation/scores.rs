@@ -15,9 +15,6 @@ const MAX_NODES_SHOWN: usize = 6;
 const CHOSEN_MARK: &str = "  ← chosen";
 
 /// Writes the table: the best first. `all`: every node and every plugin, in parts where they are wider than the terminal (`terminal`, if it is one).
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write(
     explanation: &Explanation,
     scores: &Scores,
@@ -79,7 +76,6 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A plugin's column.
 struct ScoreColumn<'a> {
     score: &'a PluginScore,
     head: String,

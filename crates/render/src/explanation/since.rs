@@ -49,7 +49,6 @@ impl From<&explain::SinceRefusal> for SinceRefusal {
 }
 
 impl SinceRefusal {
-    /// Returns it in words.
     pub(super) fn words(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.nominated_node.as_ref().map(|node| format!("nominated to {node}")));

@@ -9,7 +9,6 @@ use ketcd_scheduler::{Agreement, AttemptOutcome, Explanation, WholePod};
 
 use super::text::{self, TextOptions};
 
-/// Blanks between columns.
 const COLUMN_GAP: usize = 3;
 /// The last column has at least this many columns, however narrow the terminal.
 const MIN_LAST_COLUMNS: usize = 20;

@@ -58,9 +58,6 @@ pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Writes a text after `lead` (already written on its first line where it is not blank), folded, each further line `hang` columns in.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn StyledWrite) -> io::Result<()> {
     let first = width.saturating_sub(columns(lead));
     let mut lines = fold(text, first.max(1)).into_iter();

@@ -55,7 +55,6 @@ pub fn history_row<'a>(
     }
 }
 
-/// The kind that a key says.
 fn kind_of<'a>(path: Option<&ObjectPath<'a>>) -> Option<&'a str> {
     match path?.resource {
         ketcd_kube::KeyResource::Known(kind) => Some(&kind.kind),

@@ -29,7 +29,7 @@ impl<'a> ExportedObject<'a> {
         let (head, object, error) = match &item.body {
             ReadBody::Text(text) => (serde_json::from_slice(text)?, Some(serde_json::from_slice(text)?), None),
             ReadBody::Opaque(opaque) => (Head::default(), None, Some(opaque.reason.as_str())),
-            ReadBody::None | ReadBody::Object(_) => return Ok(None),
+            ReadBody::None | ReadBody::Row(_) | ReadBody::Object(_) => return Ok(None),
         };
         Ok(Some(Self { item, head, object, error }))
     }

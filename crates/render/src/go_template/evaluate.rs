@@ -292,7 +292,6 @@ impl<'t, 'v> TemplateState<'t, 'v> {
     }
 }
 
-/// A field of a field of … a value.
 fn fields<'v>(mut value: Value<'v>, names: &[String]) -> Result<Value<'v>, GoTemplateError> {
     for name in names {
         value = match value {

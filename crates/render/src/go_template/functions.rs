@@ -39,7 +39,6 @@ const FUNCTION_NAMES: [&str; 21] = [
 
 type Result<T> = std::result::Result<T, GoTemplateError>;
 
-/// Whether there is a function of that name.
 pub(super) fn is_function(name: &str) -> bool {
     FUNCTION_NAMES.contains(&name)
 }
@@ -100,7 +99,6 @@ fn length<'v>(value: &Value<'v>) -> Result<Value<'v>> {
     Ok(Value::Int(length.try_into().unwrap_or(i64::MAX)))
 }
 
-/// A place in something of this length.
 fn place(key: &Value<'_>, length: usize) -> Result<usize> {
     match key {
         Value::Int(number) => match usize::try_from(*number).ok().filter(|place| *place < length) {

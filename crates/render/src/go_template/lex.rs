@@ -13,9 +13,7 @@ pub(super) enum Token {
     Variable(String),
     /// A keyword, a function, `true`, `false` or `nil`.
     Word(String),
-    /// A text in quotes.
     Text(String),
-    /// A number as it is written.
     Number(String),
     /// A character in single quotes.
     Char(char),
@@ -25,12 +23,9 @@ pub(super) enum Token {
     Space,
 }
 
-/// A piece of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TemplatePiece {
-    /// Text between actions.
     Text(String),
-    /// The words of an action.
     Action(Vec<Token>),
 }
 

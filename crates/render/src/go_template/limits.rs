@@ -3,7 +3,6 @@
 use super::GoTemplateError;
 use super::value::Value;
 
-/// The limits of one run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// How many actions, texts and rounds of a range there may be.

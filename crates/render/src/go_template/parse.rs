@@ -6,10 +6,8 @@ use super::functions::is_function;
 use super::lex::{TemplatePiece, Token, pieces};
 use super::{GoTemplate, GoTemplateError};
 
-/// A part of a template.
 #[derive(Clone, Debug)]
 pub(super) enum TemplateNode {
-    /// Text.
     Text(String),
     /// A pipeline, whose value is printed unless it sets a variable.
     Action(Pipeline),
@@ -38,7 +36,6 @@ pub(super) struct Branch {
 /// Commands of which each gets the value of the one before it as its last argument.
 #[derive(Clone, Debug)]
 pub(super) struct Pipeline {
-    /// The variables that it sets.
     pub(super) variables: Vec<String>,
     /// Whether they are declared, and not only set.
     pub(super) declares: bool,
@@ -55,9 +52,7 @@ pub(super) enum Operand {
     Float(f64),
     Text(String),
     Function(String),
-    /// A variable and the fields of it.
     Variable(String, Vec<String>),
-    /// Fields of dot.
     Fields(Vec<String>),
     /// A pipeline in parentheses, and fields of its value.
     Pipeline(Pipeline, Vec<String>),
@@ -66,7 +61,6 @@ pub(super) enum Operand {
 /// How deep actions may lie in one another, so that the stack suffices.
 const MAX_ACTION_DEPTH: usize = 200;
 
-/// Reads a template.
 pub(super) fn template(text: &str) -> Result<GoTemplate, GoTemplateError> {
     let mut parser =
         Parser { pieces: pieces(text)?.into_iter(), named: HashMap::new(), variables: vec![String::new()], loops: 0, depth: 0 };

@@ -91,7 +91,6 @@ fn number(text: &str) -> Result<(Option<usize>, &str), GoTemplateError> {
     }
 }
 
-/// Appends one value.
 fn one(spec: VerbSpec, verb: char, value: &Value<'_>, out: &mut String) -> Result<(), GoTemplateError> {
     if verb == 'T' {
         pad(spec, value.type_name(), out);

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value as Json};
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     /// There is none: a member that is missing.
@@ -17,11 +16,8 @@ pub(super) enum Value<'a> {
     Int(i64),
     /// A `float64`: every number of an object.
     Float(f64),
-    /// A text.
     Text(Cow<'a, str>),
-    /// A list.
     List(&'a [Json]),
-    /// An object.
     Map(&'a Map<String, Json>),
 }
 
@@ -71,7 +67,6 @@ impl Value<'_> {
         matches!(self, Self::Missing | Self::Nil)
     }
 
-    /// Go's name of its type.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Missing | Self::Nil => "<nil>",

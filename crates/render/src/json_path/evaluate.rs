@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::{Comparison, JsonPathError, PathNode, Slice};
 
 type Result<T> = std::result::Result<T, JsonPathError>;
-type Found<'a> = Vec<Cow<'a, Value>>;
+type FoundValues<'a> = Vec<Cow<'a, Value>>;
 
 fn error<T>(problem: impl Into<String>) -> Result<T> {
     Err(JsonPathError(problem.into()))
 }
 
 /// Runs each node on what the one before it found, beginning with `value`.
-pub(super) fn path<'a>(nodes: &'a [PathNode], value: &'a Value) -> Result<Found<'a>> {
+pub(super) fn path<'a>(nodes: &'a [PathNode], value: &'a Value) -> Result<FoundValues<'a>> {
     chain(nodes, vec![Cow::Borrowed(value)])
 }
 
@@ -24,7 +24,7 @@ const MAX_FOUND: usize = 1 << 20;
 /// How often each value of the data may be found then.
 const MAX_TIMES: usize = 8;
 
-fn chain<'a>(nodes: &'a [PathNode], mut found: Found<'a>) -> Result<Found<'a>> {
+fn chain<'a>(nodes: &'a [PathNode], mut found: FoundValues<'a>) -> Result<FoundValues<'a>> {
     let descents = nodes.iter().filter(|node| **node == PathNode::Recursive).count();
     let repeats = descents > 1 || nodes.iter().any(|node| matches!(node, PathNode::Union(_)));
     let most = if repeats { MAX_FOUND.max(MAX_TIMES * found.iter().map(|value| values(value)).sum::<usize>()) } else { usize::MAX };
@@ -34,7 +34,6 @@ fn chain<'a>(nodes: &'a [PathNode], mut found: Found<'a>) -> Result<Found<'a>> {
     Ok(found)
 }
 
-/// How many values there are in one.
 fn values(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(values).sum(),
@@ -44,11 +43,11 @@ fn values(value: &Value) -> usize {
 }
 
 /// Fails once more than `most` values are found.
-fn check(found: &Found<'_>, most: usize) -> Result<()> {
+fn check(found: &FoundValues<'_>, most: usize) -> Result<()> {
     if found.len() > most { error(format!("finds more than {most} values")) } else { Ok(()) }
 }
 
-fn step<'a>(node: &'a PathNode, input: Found<'a>, most: usize) -> Result<Found<'a>> {
+fn step<'a>(node: &'a PathNode, input: FoundValues<'a>, most: usize) -> Result<FoundValues<'a>> {
     let mut found = Vec::new();
     match node {
         PathNode::Literal(value) => found.push(Cow::Borrowed(value)),
@@ -94,7 +93,7 @@ fn map<'a>(value: Cow<'a, Value>, follow: impl Fn(&Value) -> Option<&Value>) -> 
     }
 }
 
-fn children(value: Cow<'_, Value>) -> Found<'_> {
+fn children(value: Cow<'_, Value>) -> FoundValues<'_> {
     match value {
         Cow::Borrowed(Value::Object(fields)) => fields.values().map(Cow::Borrowed).collect(),
         Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
@@ -104,7 +103,7 @@ fn children(value: Cow<'_, Value>) -> Found<'_> {
     }
 }
 
-fn descend<'a>(value: Cow<'a, Value>, found: &mut Found<'a>) {
+fn descend<'a>(value: Cow<'a, Value>, found: &mut FoundValues<'a>) {
     let inner = children(value.clone());
     if !inner.is_empty() {
         found.push(value);
@@ -112,7 +111,7 @@ fn descend<'a>(value: Cow<'a, Value>, found: &mut Found<'a>) {
     }
 }
 
-fn elements<'a>(slice: Slice, value: Cow<'a, Value>, found: &mut Found<'a>) -> Result<()> {
+fn elements<'a>(slice: Slice, value: Cow<'a, Value>, found: &mut FoundValues<'a>) -> Result<()> {
     let length = match value.as_ref() {
         Value::Null => return Ok(()),
         Value::Array(items) => items.len() as i64,
@@ -143,7 +142,7 @@ fn filter<'a>(
     left: &'a [PathNode],
     comparison: Option<&'a (Comparison, Vec<PathNode>)>,
     value: Cow<'a, Value>,
-    found: &mut Found<'a>,
+    found: &mut FoundValues<'a>,
 ) -> Result<()> {
     if !value.is_array() {
         return error(format!("a {} has no elements to filter", type_name(&value)));

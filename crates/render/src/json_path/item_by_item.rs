@@ -10,7 +10,6 @@ use super::{JsonPath, PathNode, PathPart, Slice, WriteError, evaluate, text_of, 
 #[derive(Clone, Debug)]
 pub struct ItemByItem {
     before: String,
-    /// From an item on.
     nodes: Vec<PathNode>,
     /// The parts of a range; `None` where the values themselves are printed.
     inner: Option<Vec<PathPart>>,

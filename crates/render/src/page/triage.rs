@@ -42,6 +42,8 @@ pub struct TriagePage<'a> {
     pub is_partial: bool,
     /// Whether only what concerns the objects asked for is shown.
     pub is_selected: bool,
+    /// How many findings are left out, because a bundle holds all their objects only as far as a scheduler reads them.
+    pub reduced: usize,
     /// How many of the objects asked for are not there.
     pub missing: usize,
     /// Whose changes alone are among them, where not all are.
@@ -73,7 +75,6 @@ impl<'a> TriagePage<'a> {
         trouble::command(finding, self.invocation).map(|command| self.at_moment(command))
     }
 
-    /// A command at the moment looked at.
     pub(crate) fn at_moment(&self, command: CommandLine) -> CommandLine {
         if self.is_past { command.and("--rev").word(&self.revision.to_string()) } else { command }
     }

@@ -12,7 +12,7 @@ use super::field::RowSerializer;
 use crate::columns::{ColumnType, TableColumn};
 
 /// Rows that are not written yet.
-pub(super) struct Batch {
+pub(super) struct ColumnBatch {
     columns: Vec<Values>,
     rows: usize,
 }
@@ -20,13 +20,13 @@ pub(super) struct Batch {
 /// The values of a column, and which rows have one.
 pub(super) struct Values {
     pub(super) column: TableColumn,
-    pub(super) data: Data,
+    pub(super) data: ColumnData,
     /// 1 for a value, 0 for null; empty for a column without nulls.
     present: Vec<i16>,
 }
 
 /// Values of one type; nulls are not among them.
-pub(super) enum Data {
+pub(super) enum ColumnData {
     /// Text and documents: all bytes, and where each value ends.
     Bytes(Vec<u8>, Vec<usize>),
     Integers(Vec<i64>),
@@ -34,15 +34,15 @@ pub(super) enum Data {
     Booleans(Vec<bool>),
 }
 
-impl Batch {
+impl ColumnBatch {
     /// An empty group.
     pub(super) fn new(columns: Vec<TableColumn>) -> Self {
         let values = columns.into_iter().map(|column| {
             let data = match column.kind {
-                ColumnType::Text | ColumnType::Json => Data::Bytes(Vec::new(), Vec::new()),
-                ColumnType::Integer | ColumnType::Time => Data::Integers(Vec::new()),
-                ColumnType::Number => Data::Numbers(Vec::new()),
-                ColumnType::Boolean => Data::Booleans(Vec::new()),
+                ColumnType::Text | ColumnType::Json => ColumnData::Bytes(Vec::new(), Vec::new()),
+                ColumnType::Integer | ColumnType::Time => ColumnData::Integers(Vec::new()),
+                ColumnType::Number => ColumnData::Numbers(Vec::new()),
+                ColumnType::Boolean => ColumnData::Booleans(Vec::new()),
             };
             Values { column, data, present: Vec::new() }
         });
@@ -59,20 +59,15 @@ impl Batch {
         Ok(())
     }
 
-    /// How many rows there are.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// About how many bytes their values take.
     pub(super) fn bytes(&self) -> usize {
         self.columns.iter().map(|values| values.data.bytes()).sum()
     }
 
     /// Writes all rows; none are left.
-    ///
-    /// # Errors
-    /// The stream's.
     pub(super) fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
         self.rows = 0;
         for values in &mut self.columns {
@@ -101,22 +96,22 @@ impl Values {
     fn write(&mut self, column: &mut SerializedColumnWriter<'_>) -> Result<()> {
         let present = self.column.nullable.then_some(&self.present[..]);
         match &mut self.data {
-            Data::Bytes(bytes, ends) => {
+            ColumnData::Bytes(bytes, ends) => {
                 let all = Bytes::from(std::mem::take(bytes));
                 let begins = std::iter::once(0).chain(ends.iter().copied());
                 let values: Vec<ByteArray> = begins.zip(ends.iter()).map(|(begin, &end)| all.slice(begin..end).into()).collect();
                 column.typed::<ByteArrayType>().write_batch(&values, present, None)?;
                 ends.clear();
             }
-            Data::Integers(values) => {
+            ColumnData::Integers(values) => {
                 column.typed::<Int64Type>().write_batch(values, present, None)?;
                 values.clear();
             }
-            Data::Numbers(values) => {
+            ColumnData::Numbers(values) => {
                 column.typed::<DoubleType>().write_batch(values, present, None)?;
                 values.clear();
             }
-            Data::Booleans(values) => {
+            ColumnData::Booleans(values) => {
                 column.typed::<BoolType>().write_batch(values, present, None)?;
                 values.clear();
             }
@@ -126,7 +121,7 @@ impl Values {
     }
 }
 
-impl Data {
+impl ColumnData {
     fn bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes, ends) => bytes.len() + ends.len() * size_of::<usize>(),

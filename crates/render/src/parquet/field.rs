@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use serde::ser::{Error as _, Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use super::batch::{Data, Values};
+use super::batch::{ColumnData, Values};
 use crate::columns::ColumnType;
 
 /// A row that does not fit its columns.
@@ -26,7 +26,6 @@ impl serde::ser::Error for Misfit {
     }
 }
 
-/// Serializes one struct into the columns.
 pub(super) struct RowSerializer<'b> {
     columns: std::slice::IterMut<'b, Values>,
 }
@@ -57,7 +56,7 @@ impl SerializeStruct for RowSerializer<'_> {
 
 /// Adds a document as JSON; null is not a document.
 fn document<T: Serialize + ?Sized>(values: &mut Values, value: &T) -> Result<(), Misfit> {
-    let Data::Bytes(bytes, ends) = &mut values.data else { return Err(Misfit("documents are bytes".to_owned())) };
+    let ColumnData::Bytes(bytes, ends) = &mut values.data else { return Err(Misfit("documents are bytes".to_owned())) };
     let begin = bytes.len();
     serde_json::to_writer(&mut *bytes, value).map_err(Misfit::custom)?;
     let is_present = bytes[begin..] != *b"null";
@@ -75,14 +74,14 @@ struct FieldSerializer<'b> {
 }
 
 impl FieldSerializer<'_> {
-    fn add(self, add: impl FnOnce(&mut Data) -> Option<()>) -> Result<(), Misfit> {
+    fn add(self, add: impl FnOnce(&mut ColumnData) -> Option<()>) -> Result<(), Misfit> {
         add(&mut self.values.data).ok_or_else(|| Misfit(format!("a value of column {} is of another type", self.values.column.name)))?;
         self.values.mark(true).map_err(|name| Misfit(name.to_owned()))
     }
 }
 
-fn integer(data: &mut Data, value: impl TryInto<i64>) -> Option<()> {
-    let Data::Integers(values) = data else { return None };
+fn integer(data: &mut ColumnData, value: impl TryInto<i64>) -> Option<()> {
+    let ColumnData::Integers(values) = data else { return None };
     values.push(value.try_into().ok()?);
     Some(())
 }
@@ -144,7 +143,7 @@ impl Serializer for FieldSerializer<'_> {
 
     fn serialize_bool(self, value: bool) -> Result<(), Misfit> {
         self.add(|data| {
-            let Data::Booleans(values) = data else { return None };
+            let ColumnData::Booleans(values) = data else { return None };
             values.push(value);
             Some(())
         })
@@ -188,7 +187,7 @@ impl Serializer for FieldSerializer<'_> {
 
     fn serialize_f64(self, value: f64) -> Result<(), Misfit> {
         self.add(|data| {
-            let Data::Numbers(values) = data else { return None };
+            let ColumnData::Numbers(values) = data else { return None };
             values.push(value);
             Some(())
         })
@@ -196,7 +195,7 @@ impl Serializer for FieldSerializer<'_> {
 
     fn serialize_str(self, value: &str) -> Result<(), Misfit> {
         self.add(|data| {
-            let Data::Bytes(bytes, ends) = data else { return None };
+            let ColumnData::Bytes(bytes, ends) = data else { return None };
             bytes.extend_from_slice(value.as_bytes());
             ends.push(bytes.len());
             Some(())

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::columns::{ColumnType, TableColumn, columns};
 use super::contract::export::Row;
-use batch::Batch;
+use batch::ColumnBatch;
 
 /// A group of rows is written when its values take this many bytes: readers work group by group, and the writer holds one group.
 const GROUP_BYTES: usize = 16 << 20;
@@ -25,7 +25,7 @@ const GROUP_ROWS: usize = 128 << 10;
 /// A file of one table.
 pub struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    batch: Batch,
+    batch: ColumnBatch,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -37,7 +37,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let columns = columns(R::TABLE);
         let schema = schema(R::TABLE.name(), &columns).map_err(io_error)?;
         let file = SerializedFileWriter::new(out, schema, Arc::new(properties(&columns))).map_err(io_error)?;
-        Ok(Self { file, batch: Batch::new(columns) })
+        Ok(Self { file, batch: ColumnBatch::new(columns) })
     }
 
     /// Adds a row.
@@ -69,7 +69,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// The schema of a table.
 fn schema(name: &str, columns: &[TableColumn]) -> parquet::errors::Result<TypePtr> {
     let fields = columns.iter().map(|column| {
         let (physical, logical) = match column.kind {

@@ -40,7 +40,7 @@ pub struct EarlierTrouble {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct EarlierDocument {
     cluster: ClusterPart,
     findings: Vec<FindingPart>,
     revision: i64,
@@ -93,7 +93,7 @@ impl EarlierTriage {
     /// # Errors
     /// It is something else, which is said in words.
     pub fn read(text: &[u8]) -> Result<Self, String> {
-        let document: Document = serde_json::from_slice(text).map_err(|error| unfit_at(&error))?;
+        let document: EarlierDocument = serde_json::from_slice(text).map_err(|error| unfit_at(&error))?;
         let mut troubles = Vec::new();
         document.findings.into_iter().for_each(|finding| gather(finding, &mut troubles));
         Ok(Self {

@@ -7,7 +7,6 @@ use ketcd_history::trouble::triage::{Finding, TroubleKey};
 /// Hexadecimal digits of an id: no two of a billion troubles are likely to share one.
 const ID_DIGITS: usize = 16;
 
-/// Returns the id of a trouble.
 pub(crate) fn of_key(key: &TroubleKey) -> String {
     let object = &key.object;
     let parts = [key.rule, &object.kind, &object.namespace, &object.name];

@@ -108,7 +108,6 @@ impl SinceLast {
         answer.findings = parts.into_iter().map(|(_, finding)| finding).collect();
     }
 
-    /// Returns what became of the troubles of a finding.
     pub(crate) fn state_of(&self, finding: &Finding) -> Option<TroubleState> {
         self.states.get(&identity::of_key(finding.keys().first()?)).copied()
     }

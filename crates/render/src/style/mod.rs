@@ -23,13 +23,11 @@ pub(crate) struct Style(usize);
 pub(crate) const ADDED: Style = Style(0);
 /// Something went away, or is refused.
 pub(crate) const REMOVED: Style = Style(1);
-/// Something changed.
 pub(crate) const CHANGED: Style = Style(2);
 /// What a reader should see first: the answer, a column's header.
 pub(crate) const STRONG: Style = Style(3);
 /// Context that may be skipped.
 pub(crate) const FAINT: Style = Style(4);
-/// Who did it.
 pub(crate) const ACTOR: Style = Style(5);
 /// A doubt or a gap that must not be overlooked.
 pub(crate) const WARNING: Style = Style(6);
@@ -73,10 +71,8 @@ const STYLE_MARKS: [(&str, Sequence); 9] = [
     ("\u{fdd0}\u{fde8}", AnsiColor::BrightBlue.on_default()),
 ];
 
-/// What every mark begins with.
 pub(crate) const MARK_CHAR: char = '\u{fdd0}';
 
-/// What ends every style.
 const END_MARK: &str = "\u{fdd0}\u{fdef}";
 
 /// What a mark stands for, shown as a terminal's sequence: the beginning of a style, or the end of any.

@@ -32,7 +32,6 @@ const MAX_LINES_BELOW: usize = 3;
 /// Where the right column ends if the output has no width of its own.
 const DEFAULT_RIGHT_EDGE: usize = 100;
 
-/// How much room there is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Columns of the terminal; `None` where lines may be of any length, and nothing is cut.
@@ -42,9 +41,6 @@ pub(super) struct Room {
 }
 
 /// Writes lines along one axis; `many` names each line's object, chapters begin at rollouts.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
     let entries = &entries[..];

@@ -14,15 +14,11 @@ use crate::{duration, request_text};
 use ketcd_history::ActorFrom;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Subject, Timeline};
 
-/// Lines that a paragraph may take on a terminal.
 const MAX_PARAGRAPH_LINES: usize = 12;
 /// Columns that a paragraph is broken to at least.
 const MIN_PARAGRAPH_COLUMNS: usize = 40;
 
 /// A workload's rollouts, a paragraph each: who set what when, and how it ended.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_rollouts(rollouts: &[Rollout], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
@@ -69,9 +65,6 @@ fn paragraph(text: &str, room: Room, out: &mut dyn StyledWrite) -> io::Result<()
 }
 
 /// What keeps a workload from being finished, in the words of who refused it.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
@@ -82,9 +75,6 @@ pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &m
 }
 
 /// How the object came to be deleted, in a few lines.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_deletion(
     deletion: &Deletion,
     object: &str,
@@ -121,9 +111,6 @@ pub(super) fn write_deletion(
 }
 
 /// A node's outages: how long, what was evicted when, replaced by what and where, and what stayed.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for outage in outages {
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
@@ -160,9 +147,6 @@ pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Styled
 }
 
 /// A node's cordons: how long, and which pods left meanwhile.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for cordon in cordons {
         let span = cordon.from.dated.zip(cordon.until.as_ref().and_then(|until| until.dated));

@@ -12,7 +12,6 @@ use ketcd_history::timeline::StepKind;
 const MIN_STEPS_COALESCED: usize = 3;
 /// Seconds within which one step follows the other.
 const MAX_STEP_GAP_SECONDS: f64 = 5.0;
-/// Seconds that one line may span.
 const MAX_LINE_SPAN_SECONDS: f64 = 60.0;
 /// Different details that are still listed, each with its count.
 const MAX_DETAILS_LISTED: usize = 4;

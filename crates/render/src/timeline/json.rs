@@ -28,7 +28,6 @@ fn takes(by: UserFilter<'_>, phase: &Phase) -> bool {
 
 /// A timeline with what the timelines of other objects add to it.
 struct Gathered<'a> {
-    /// The timeline.
     timeline: Timeline,
     /// How its object came to be deleted.
     deletion: Option<Deletion>,
@@ -121,7 +120,6 @@ fn keep_by(timeline: &mut Timeline, by: &dyn Fn(Option<&Logged>) -> bool) {
     timeline.notes.clear();
 }
 
-/// One timeline as a document.
 fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
     let Gathered { timeline, deletion, related, by, outages, cordons, waiting } = gathered;
     let changes = timeline.changes.iter().map(|change| ObjectChange::new(change, managed_fields));

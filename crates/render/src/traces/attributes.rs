@@ -15,14 +15,11 @@ const MAX_VALUE_COLUMNS: usize = 1024;
 /// The service of a span of which nothing shows who did it.
 const UNKNOWN_SERVICE: &str = "unknown";
 
-/// A value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Text.
     Text(String),
     /// A whole number.
     Integer(i64),
-    /// A number.
     Number(f64),
     /// Several texts.
     Texts(Vec<String>),
@@ -94,7 +91,6 @@ fn keys_of(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The attributes of a span.
 pub(super) fn of_span(span: &Span) -> Attributes {
     let mut attributes = Attributes::new();
     attributes.extend(span.container.as_deref().map(|container| ("k8s.container.name", text(container))));

@@ -33,9 +33,6 @@ struct ChangeLine {
 }
 
 /// Writes the changes that explain a finding, indented by `indent` columns.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_causes(page: &TriagePage<'_>, causes: &[Cause], indent: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     for cause in causes {
         let Some(line) = page.changes.get(cause.change).and_then(|change| line(cause.change, change)) else { continue };
@@ -60,9 +57,6 @@ pub(super) fn ago(before: SignedDuration) -> String {
 }
 
 /// Writes the changes that explain no finding: those of one author in one namespace as one line or, where all is shown, each.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let explain: BTreeSet<usize> = page.causes.iter().flatten().map(|cause| cause.change).collect();
     let windows = page.windows.iter().map(|(from, to, is_cut)| {

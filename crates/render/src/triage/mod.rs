@@ -40,12 +40,14 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> 
             let style = if is_partial(page) { style::PLAIN } else { style::ADDED };
             writeln!(out, "{}", paint(style, healthy(page)))?;
             write_unknown_moment(page, out)?;
+            write_reduced(page, out)?;
         }
         warnings::write(page, out)?;
         return if page.is_wide || page.by.is_some() { below(page, out) } else { Ok(()) };
     }
     writeln!(out, "{}", paint(style::STRONG, verdict(page)))?;
     write_unknown_moment(page, out)?;
+    write_reduced(page, out)?;
     let shown = if page.is_wide { page.findings.len() } else { MAX_FINDINGS_SHOWN };
     for (place, finding) in page.findings.iter().enumerate().take(shown) {
         write_finding(page, finding, page.causes_of(place), (0, None), out)?;
@@ -68,6 +70,17 @@ fn said_first(page: &TriagePage<'_>) -> Option<String> {
         many => format!("{many} values"),
     };
     Some(format!("{values} could not be decoded: what they say is missing here"))
+}
+
+/// That a bundle shows less of some objects than of those that it is of.
+pub(super) fn write_reduced(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
+    let troubles = match page.reduced {
+        0 => return Ok(()),
+        1 => "1 more trouble is".to_owned(),
+        many => format!("{many} more troubles are"),
+    };
+    let left_out = format!("{troubles} left out: of their objects the bundle holds only what a scheduler reads");
+    writeln!(out, "{}", paint(style::FAINT, left_out))
 }
 
 /// Whether some of what there is was not looked at.
@@ -106,7 +119,6 @@ fn at(page: &TriagePage<'_>) -> String {
     format!("{at}, revision {}", page.revision)
 }
 
-/// What was looked at.
 fn looked_at(page: &TriagePage<'_>) -> String {
     let Counts { nodes, pods, workloads } = page.counts;
     let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
@@ -195,13 +207,8 @@ fn repeats(finding: &Finding, cause: Option<&Finding>) -> bool {
 
 /// What is wrong; and since when (unless its cause says that), and how many pods are on a node.
 fn says(page: &TriagePage<'_>, finding: &Finding, cause: Option<&Finding>) -> (String, String) {
-    let since = trouble::since(finding, page.now);
-    let since = if cause.is_some_and(|cause| cause.since() == finding.since()) { String::new() } else { since };
-    let mut more = match since.as_str() {
-        "" => String::new(),
-        since if since.starts_with("the first") => format!(", {since}"),
-        since => format!(" {since}"),
-    };
+    let is_as_the_cause = cause.is_some_and(|cause| cause.since() == finding.since());
+    let mut more = if is_as_the_cause { String::new() } else { trouble::since_behind(finding, page.now) };
     let is_of_nodes = finding.subjects.iter().all(|subject| subject.kind == "Node");
     if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
         more.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{at, write_finding};
+use super::{at, write_finding, write_reduced};
 use crate::page::TriagePage;
 use crate::since_last::{GoneTrouble, SinceLast};
 use crate::style::{self, StyledWrite, paint};
@@ -12,9 +12,6 @@ use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::triage::since_last::TroubleState;
 
 /// Writes the screen.
-///
-/// # Errors
-/// The stream's.
 pub(super) fn write(page: &TriagePage<'_>, since: &SinceLast, out: &mut dyn StyledWrite) -> io::Result<()> {
     let mut findings = Vec::new();
     page.findings.iter().enumerate().for_each(|(place, finding)| flatten(finding, Some(place), &mut findings));
@@ -25,6 +22,7 @@ pub(super) fn write(page: &TriagePage<'_>, since: &SinceLast, out: &mut dyn Styl
     let earlier = since.time.map_or(String::new(), |time| format!("{time:.0}, "));
     let head = format!("{new} new, {ended} ended, {stay} stay{}; since {earlier}revision {}", at(page), since.revision);
     writeln!(out, "{}", paint(style::STRONG, head))?;
+    write_reduced(page, out)?;
     if new > 0 {
         writeln!(out, "{}", paint(style::REMOVED, "new"))?;
     }
@@ -53,8 +51,7 @@ fn flatten<'f>(finding: &'f Finding, place: Option<usize>, into: &mut Vec<(Optio
 
 /// `deploy/web/tomcat  1/3 ready since 22:10:00 (12m)`.
 fn write_staying(page: &TriagePage<'_>, finding: &Finding, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let since = trouble::since(finding, page.now);
-    let since = if since.is_empty() { String::new() } else { format!(" {since}") };
+    let since = trouble::since_behind(finding, page.now);
     let line = format!("{}  {}{since}", trouble::who(finding), shared_words::all_what(finding));
     writeln!(out, "  {}{}", visible(&line), super::id_in_wide(page, finding))
 }

@@ -10,7 +10,6 @@ use crate::visible::visible;
 use crate::words::name;
 use ketcd_cluster::triage::Warning;
 
-/// Warnings that one line names.
 const MAX_WARNINGS_NAMED: usize = 3;
 
 /// Writes them, those that occur most often first, with the command that shows all.

@@ -5,7 +5,6 @@ use ketcd_what_if::{GroupDoubt, Unmodelled};
 /// The most names in a sentence.
 const MAX_NAMES_SHOWN: usize = 5;
 
-/// Some names in a sentence.
 pub(crate) fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let (shown, left) = (names.len().min(MAX_NAMES_SHOWN), names.len().saturating_sub(MAX_NAMES_SHOWN));

@@ -104,7 +104,6 @@ pub(crate) fn revisions(count: i64) -> String {
     format!("{} {}", grouped(count), if count == 1 { "revision" } else { "revisions" })
 }
 
-/// What a chapter answers.
 pub(crate) fn chapter_title(chapter: Chapter) -> &'static str {
     match chapter {
         Chapter::Lost => "What is lost",

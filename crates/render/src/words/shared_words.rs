@@ -8,7 +8,6 @@ use ketcd_history::trouble::{Refusals, Trouble, TroubleKind};
 
 use super::trouble::{detail, unexplained, what};
 
-/// How many different sentences are shown.
 const MAX_SENTENCES_SHOWN: usize = 3;
 
 /// What is wrong with all objects of a finding, in a few words that may stand behind their names.

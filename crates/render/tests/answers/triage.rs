@@ -45,6 +45,7 @@ fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceLast
         not_decoded: answer.not_decoded,
         is_partial: answer.is_partial,
         is_selected: answer.is_selected,
+        reduced: answer.reduced,
         missing: answer.missing.len(),
         by: None,
         kube_system: answer.kube_system.as_deref(),
@@ -59,8 +60,21 @@ fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceLast
 
 /// The JSON of an answer, compared with an earlier one where it is given.
 fn document(answer: &mut Answer, earlier: Option<&Value>) -> Value {
+    told_since(answer, earlier).0
+}
+
+/// The JSON of an answer and its screen, compared with an earlier one where it is given.
+fn told_since(answer: &mut Answer, earlier: Option<&Value>) -> (Value, String) {
     let since = earlier.map(|earlier| SinceLast::new(EarlierTriage::read(earlier.to_string().as_bytes()).unwrap(), answer));
-    with_since(answer, None, since.as_ref(), |shown| serde_json::to_value(Triage::from(shown)).unwrap())
+    with_since(answer, None, since.as_ref(), |shown| {
+        (serde_json::to_value(Triage::from(shown)).unwrap(), fixture::text(|out| page(shown, out)))
+    })
+}
+
+/// How many findings, and effects of them, have a state.
+fn of_state(findings: &Value, state: &str) -> usize {
+    let findings = findings.as_array().unwrap().iter();
+    findings.map(|finding| usize::from(finding["state"] == state) + of_state(&finding["effects"], state)).sum()
 }
 
 /// The ids of the troubles in findings and their effects, with the state of each.
@@ -85,9 +99,14 @@ async fn over_a_day_each_trouble_is_new_once_and_ended_once() {
             let mut answer = fixture::capture(name, at).await.triage().await.unwrap();
             let mut plain = BTreeMap::new();
             ids(&document(&mut answer, None)["findings"], &mut plain);
-            let found = document(&mut answer, earlier.as_ref());
+            let (found, screen) = told_since(&mut answer, earlier.as_ref());
             let mut told = BTreeMap::new();
             ids(&found["findings"], &mut told);
+            if earlier.is_some() {
+                let [new, ended, stay] = ["new", "ended", "stays"].map(|state| of_state(&found["findings"], state));
+                assert!(screen.starts_with(&format!("{new} new, {ended} ended, {stay} stay")), "{name} {cut}: {screen}");
+                assert_eq!(screen.matches("the first since").count(), screen.matches(", the first since").count(), "{screen}");
+            }
             assert!(told.values().all(|states| states.len() == 1), "{name} {cut}: {told:?}");
             let of =
                 |state: &str| told.iter().filter(|(_, states)| states.contains(state)).map(|(id, _)| id.clone()).collect::<BTreeSet<_>>();

@@ -43,7 +43,6 @@ pub(super) fn of_object(
     problems
 }
 
-/// An object that admission is asked about.
 struct Asked<'a> {
     id: &'a ObjectId,
     manifest: &'a Value,

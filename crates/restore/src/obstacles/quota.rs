@@ -60,7 +60,6 @@ fn usage(resource: &str, new: &BTreeMap<&ObjectId, &Value>, cluster: &dyn Target
     Some((total?, users))
 }
 
-/// How much of a resource one object takes.
 fn amount(resource: &str, id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> Option<Quantity> {
     let one = || "1".parse().ok();
     let spec = &manifest["spec"];

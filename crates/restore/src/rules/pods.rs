@@ -9,7 +9,6 @@ use crate::pod_template::containers;
 /// Where admission mounts a ServiceAccount's token (`plugin/pkg/admission/serviceaccount`).
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The specification of a Pod.
 fn spec(object: &mut Value) -> Option<&mut Map<String, Value>> {
     if is(object, "", "Pod") { members(object, "/spec") } else { None }
 }

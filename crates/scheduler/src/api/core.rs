@@ -15,7 +15,6 @@ pub(crate) struct AWSElasticBlockStoreVolumeSource {
     pub(crate) volume_id: String,
 }
 
-/// A pod's affinities.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Affinity {
@@ -24,7 +23,6 @@ pub(crate) struct Affinity {
     pub(crate) pod_anti_affinity: Option<PodAntiAffinity>,
 }
 
-/// A volume on an Azure disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AzureDiskVolumeSource {
@@ -35,12 +33,10 @@ pub(crate) struct AzureDiskVolumeSource {
     pub(crate) kind: Option<String>,
 }
 
-/// A persistent volume on an Azure file share.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AzureFilePersistentVolumeSource {}
 
-/// A volume on an Azure file share.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AzureFileVolumeSource {
@@ -58,7 +54,6 @@ pub(crate) struct CSIPersistentVolumeSource {
     pub(crate) volume_handle: String,
 }
 
-/// A persistent volume on a Cinder disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CinderPersistentVolumeSource {
@@ -66,7 +61,6 @@ pub(crate) struct CinderPersistentVolumeSource {
     pub(crate) volume_id: String,
 }
 
-/// A volume on a Cinder disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CinderVolumeSource {
@@ -74,7 +68,6 @@ pub(crate) struct CinderVolumeSource {
     pub(crate) volume_id: String,
 }
 
-/// An Event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Event {
@@ -93,7 +86,6 @@ pub(crate) struct EventSeries {
     pub(crate) count: Option<i64>,
 }
 
-/// A volume on a GCE disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GCEPersistentDiskVolumeSource {
@@ -111,14 +103,12 @@ pub(crate) struct ISCSIVolumeSource {
     pub(crate) read_only: Option<bool>,
 }
 
-/// A volume that is an OCI image.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ImageVolumeSource {
     pub(crate) reference: Option<String>,
 }
 
-/// A Namespace.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Namespace {
@@ -126,7 +116,6 @@ pub(crate) struct Namespace {
     pub(crate) metadata: meta::ObjectMeta,
 }
 
-/// A pod's affinity to nodes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAffinity {
@@ -161,7 +150,6 @@ pub(crate) struct NodeSelectorTerm {
     pub(crate) match_fields: Option<Vec<NodeSelectorRequirement>>,
 }
 
-/// A reference to an object.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ObjectReference {
@@ -172,7 +160,6 @@ pub(crate) struct ObjectReference {
     pub(crate) uid: Option<String>,
 }
 
-/// A PersistentVolume.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PersistentVolume {
@@ -182,7 +169,6 @@ pub(crate) struct PersistentVolume {
     pub(crate) status: Option<PersistentVolumeStatus>,
 }
 
-/// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PersistentVolumeClaim {
@@ -241,7 +227,6 @@ pub(crate) struct PersistentVolumeStatus {
     pub(crate) phase: Option<String>,
 }
 
-/// A pod's affinity to pods.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodAffinity {
@@ -260,7 +245,6 @@ pub(crate) struct PodAffinityTerm {
     pub(crate) topology_key: String,
 }
 
-/// A pod's anti-affinity to pods.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodAntiAffinity {
@@ -277,7 +261,6 @@ pub(crate) struct PodResourceClaimStatus {
     pub(crate) resource_claim_name: Option<String>,
 }
 
-/// A scheduling gate.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PodSchedulingGate {
@@ -285,14 +268,12 @@ pub(crate) struct PodSchedulingGate {
     pub(crate) name: String,
 }
 
-/// The pod group a pod belongs to.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodSchedulingGroup {
     pub(crate) pod_group_name: Option<String>,
 }
 
-/// A volume on a Portworx disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PortworxVolumeSource {
@@ -350,7 +331,6 @@ pub(crate) struct TopologySelectorTerm {
     pub(crate) match_label_expressions: Option<Vec<TopologySelectorLabelRequirement>>,
 }
 
-/// A constraint on how pods spread over a topology.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TopologySpreadConstraint {
@@ -381,7 +361,6 @@ pub(crate) struct VolumeResourceRequirements {
     pub(crate) requests: Option<BTreeMap<String, meta::Quantity>>,
 }
 
-/// A volume on a vSphere disk.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct VsphereVirtualDiskVolumeSource {
@@ -389,7 +368,6 @@ pub(crate) struct VsphereVirtualDiskVolumeSource {
     pub(crate) volume_path: String,
 }
 
-/// A term of pod affinity with its weight.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WeightedPodAffinityTerm {

@@ -11,7 +11,6 @@ use ketcd_kube::Text;
 
 use super::or_default;
 
-/// A condition of a status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Condition {
@@ -21,7 +20,6 @@ pub(crate) struct Condition {
     pub(crate) type_: String,
 }
 
-/// A label selector.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct LabelSelector {
@@ -29,7 +27,6 @@ pub(crate) struct LabelSelector {
     pub(crate) match_labels: Option<BTreeMap<String, String>>,
 }
 
-/// A condition on one label.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct LabelSelectorRequirement {
@@ -40,7 +37,6 @@ pub(crate) struct LabelSelectorRequirement {
     pub(crate) values: Option<Vec<String>>,
 }
 
-/// An object's metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ObjectMeta {

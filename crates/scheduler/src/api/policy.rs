@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use super::{meta, or_default};
 
-/// A PodDisruptionBudget.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PodDisruptionBudget {

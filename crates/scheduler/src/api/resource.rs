@@ -31,7 +31,6 @@ pub(crate) struct AllocationResult {
     pub(crate) node_selector: Option<core::NodeSelector>,
 }
 
-/// A selector in CEL.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CELDeviceSelector {
@@ -39,7 +38,6 @@ pub(crate) struct CELDeviceSelector {
     pub(crate) expression: String,
 }
 
-/// Which amounts of a capacity may be requested.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CapacityRequestPolicy {
@@ -65,7 +63,6 @@ pub(crate) struct CapacityRequirements {
     pub(crate) requests: Option<BTreeMap<String, meta::Quantity>>,
 }
 
-/// A counter's value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Counter {
@@ -83,7 +80,6 @@ pub(crate) struct CounterSet {
     pub(crate) name: String,
 }
 
-/// A device of a ResourceSlice.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Device {
@@ -142,7 +138,6 @@ pub(crate) struct DeviceClaim {
     pub(crate) requests: Option<Vec<DeviceRequest>>,
 }
 
-/// A DeviceClass.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceClass {
@@ -192,7 +187,6 @@ pub(crate) struct DeviceDerivedAttribute {
     pub(crate) name: String,
 }
 
-/// A request for devices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceRequest {
@@ -202,7 +196,6 @@ pub(crate) struct DeviceRequest {
     pub(crate) name: String,
 }
 
-/// A device allocated to a request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceRequestAllocationResult {
@@ -223,14 +216,12 @@ pub(crate) struct DeviceRequestAllocationResult {
     pub(crate) skip_node_operations: Option<Vec<String>>,
 }
 
-/// A condition on devices.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceSelector {
     pub(crate) cel: Option<CELDeviceSelector>,
 }
 
-/// One of the alternatives of a request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceSubRequest {
@@ -246,7 +237,6 @@ pub(crate) struct DeviceSubRequest {
     pub(crate) tolerations: Option<Vec<DeviceToleration>>,
 }
 
-/// A taint of a device.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceTaint {
@@ -257,7 +247,6 @@ pub(crate) struct DeviceTaint {
     pub(crate) value: Option<String>,
 }
 
-/// A toleration of device taints.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceToleration {
@@ -315,7 +304,6 @@ pub(crate) struct NodeAllocatableResourceMapping {
     pub(crate) capacity_key: Option<String>,
 }
 
-/// A ResourceClaim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResourceClaim {
@@ -371,7 +359,6 @@ pub(crate) struct ResourcePool {
     pub(crate) resource_slice_count: i64,
 }
 
-/// A ResourceSlice.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResourceSlice {
@@ -405,7 +392,6 @@ pub(crate) struct ResourceSliceSpec {
 pub(crate) struct V1;
 
 impl V1 {
-    /// The version's name.
     pub(crate) const NAME: &str = "resource.k8s.io/v1";
 }
 

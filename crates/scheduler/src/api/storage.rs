@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use super::{core, meta, or_default};
 
-/// A CSIDriver.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CSIDriver {
@@ -20,7 +19,6 @@ pub(crate) struct CSIDriverSpec {
     pub(crate) storage_capacity: Option<bool>,
 }
 
-/// A CSINode.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CSINode {
@@ -30,7 +28,6 @@ pub(crate) struct CSINode {
     pub(crate) spec: CSINodeSpec,
 }
 
-/// A driver on a node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CSINodeDriver {
@@ -47,7 +44,6 @@ pub(crate) struct CSINodeSpec {
     pub(crate) drivers: Vec<CSINodeDriver>,
 }
 
-/// A CSIStorageCapacity.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CSIStorageCapacity {
@@ -58,7 +54,6 @@ pub(crate) struct CSIStorageCapacity {
     pub(crate) storage_class_name: String,
 }
 
-/// A StorageClass.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct StorageClass {
@@ -70,7 +65,6 @@ pub(crate) struct StorageClass {
     pub(crate) volume_binding_mode: Option<String>,
 }
 
-/// A VolumeAttachment.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct VolumeAttachment {
@@ -78,7 +72,6 @@ pub(crate) struct VolumeAttachment {
     pub(crate) spec: VolumeAttachmentSpec,
 }
 
-/// The volume that is attached.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct VolumeAttachmentSource {

@@ -26,7 +26,6 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Adds a cost.
     pub(super) fn spend(&mut self, cost: u64) -> Result<()> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > CERTAIN_COST { Err(too_costly()) } else { Ok(()) }

@@ -14,7 +14,6 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl Expression {
-    /// Evaluates the expression with these variables.
     pub(crate) fn evaluate(&self, variables: &[(&str, Value)]) -> Result<Value> {
         fold(&self.root)?;
         let mut scope = Evaluator { names: variables.to_vec(), meter: Meter::default() };
@@ -24,7 +23,6 @@ impl Expression {
 
 #[cfg(test)]
 impl Expression {
-    /// The cost of evaluating it.
     pub(super) fn cost(&self, variables: &[(&str, Value)]) -> u64 {
         let mut scope = Evaluator { names: variables.to_vec(), meter: Meter::default() };
         let _ = scope.evaluate(&self.root);

@@ -2,7 +2,6 @@
 
 use super::{CelError, Result};
 
-/// One token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Ident(String),

@@ -3,7 +3,6 @@
 use super::lexer::{Token, tokens};
 use super::{CelError, Result, Value};
 
-/// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(super) root: Expr,
@@ -52,9 +51,6 @@ const BINARY_OPERATORS: [&[&str]; 5] = [&["||"], &["&&"], &["<", "<=", ">", ">="
 
 impl Expression {
     /// Rejects fields that a variable does not have, as the compiler does.
-    ///
-    /// # Errors
-    /// The compiler's message.
     pub(crate) fn refuse_fields(&self, variable: &str, known: &[&str]) -> Result<()> {
         let mut unknown = self.fields.iter().filter(|(name, field, _)| name == variable && !known.contains(&field.as_str()));
         match (unknown.next(), unknown.next()) {

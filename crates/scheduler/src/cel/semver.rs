@@ -46,9 +46,6 @@ impl Semver {
     }
 
     /// Parses with the clean-up of `semver(text, true)`: a leading `v`, missing parts and leading zeros are accepted.
-    ///
-    /// # Errors
-    /// The library's error for the rest.
     pub(crate) fn parse_normalized(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(unpadded).collect();

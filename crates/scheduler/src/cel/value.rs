@@ -12,31 +12,23 @@ use super::Semver;
 pub(crate) enum Value {
     /// `null`.
     Null,
-    /// A truth value.
     Bool(bool),
     /// A signed integer.
     Int(i64),
     /// An unsigned integer.
     Uint(u64),
-    /// A double.
     Double(f64),
-    /// A string.
     String(Arc<str>),
-    /// Bytes.
     Bytes(Arc<[u8]>),
-    /// A list.
     List(Arc<[Value]>),
     /// A map, in the order of its making.
     Map(Arc<Map>),
-    /// A Kubernetes quantity.
     Quantity(Amount),
     /// A semantic version.
     Semver(Semver),
-    /// An optional value.
     Optional(Option<Box<Value>>),
 }
 
-/// The entries of a map value.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     /// Keys and values.
@@ -46,12 +38,10 @@ pub(crate) struct Map {
 }
 
 impl Value {
-    /// A string value.
     pub(crate) fn string(text: &str) -> Self {
         Self::String(text.into())
     }
 
-    /// A list value.
     pub(crate) fn list(elements: Vec<Self>) -> Self {
         Self::List(elements.into())
     }

@@ -56,7 +56,6 @@ macro_rules! objects {
             }
         }
 
-        /// A compiled object.
         #[derive(Clone, Debug)]
         pub(crate) enum CachedObject {
             Pod(Arc<PodInfo>),

@@ -102,7 +102,6 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
     strings: HashSet<Arc<str>>,
-    /// By their hash.
     labels: HashMap<u64, Vec<Labels>>,
 }
 

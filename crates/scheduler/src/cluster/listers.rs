@@ -33,7 +33,6 @@ impl<T> Lister<T> {
         self.unreadable.report_to(encounters);
     }
 
-    /// Returns one object.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
         let found = self.objects.get(&(namespace, name) as &dyn Namespaced);
         if found.is_none() {

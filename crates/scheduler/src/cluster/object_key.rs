@@ -40,7 +40,6 @@ impl ObjectKey {
         if self.namespace.is_empty() { format!("{resource}/{}", self.name) } else { format!("{resource}/{}/{}", self.namespace, self.name) }
     }
 
-    /// Returns namespace and name.
     pub(super) fn namespaced_name(&self) -> NamespacedName {
         (self.namespace.clone(), self.name.clone())
     }

@@ -15,7 +15,6 @@ use super::{Interner, RawObject, Selector, equalities, label_selector};
 /// What selects pods: a Service, ReplicationController, ReplicaSet or StatefulSet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owner {
-    /// Its uid.
     pub(crate) uid: Arc<str>,
     /// The pods it selects; `None` matches nothing.
     pub(crate) selector: Option<Selector>,

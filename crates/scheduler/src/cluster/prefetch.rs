@@ -5,7 +5,6 @@ use std::thread;
 
 /// How many items are parsed before they are handed over.
 const PART_ITEMS: usize = 256;
-/// How many parts may wait to be loaded.
 const MAX_WAITING_PARTS: usize = 4;
 
 /// Parses items on another core and loads them in their order, until loading one fails.

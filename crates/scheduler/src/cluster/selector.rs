@@ -13,7 +13,6 @@ use super::{Interner, Labels};
 /// One condition on one label.
 pub type Requirement = ketcd_kube::Requirement<Arc<str>>;
 
-/// A label selector.
 pub(crate) type Selector = ketcd_kube::LabelSelector<Arc<str>>;
 
 impl LabelSet for Labels {
@@ -59,7 +58,6 @@ pub(crate) struct NodeTerm {
 }
 
 impl NodeTerm {
-    /// Compiles one term.
     pub(crate) fn compile(term: &core::NodeSelectorTerm, interner: &mut Interner) -> Self {
         let mut compiled = Self { labels_parse: true, ..Self::default() };
         for (expressions, fields) in [(&term.match_expressions, false), (&term.match_fields, true)] {

@@ -20,7 +20,6 @@ use super::{
 /// A change that was applied, with the values needed to undo it.
 #[derive(Clone, Debug)]
 pub struct ObjectChange {
-    /// The key.
     pub(crate) key: ObjectKey,
     /// The value before.
     pub(crate) before: Option<CachedObject>,
@@ -188,7 +187,6 @@ impl ClusterState {
         self.index.terms()
     }
 
-    /// The labels of a namespace.
     pub(crate) fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
         self.lookups.listers.namespaces.get("", namespace).map(|labels| &**labels)
     }
@@ -291,7 +289,6 @@ impl ClusterState {
         self.node_ids.get(name).copied()
     }
 
-    /// Counts a node's images as of now.
     pub(crate) fn count_images(&mut self, id: NodeId) {
         let slot = &mut self.nodes[id as usize];
         slot.image_states = self.images.states(&slot.node.images);

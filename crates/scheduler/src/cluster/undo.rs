@@ -6,7 +6,6 @@ use super::{CachedObject, ClusterState, ObjectKey};
 
 /// A value that owns a state.
 pub(crate) trait HasState {
-    /// Returns the state.
     fn state_mut(&mut self) -> &mut ClusterState;
 }
 
@@ -28,7 +27,6 @@ pub(crate) struct UndoLog<'o, O: HasState> {
 }
 
 impl<'o, O: HasState> UndoLog<'o, O> {
-    /// Begins a log.
     pub(crate) fn new(owner: &'o mut O) -> Self {
         let start = owner.state_mut().changes.begin();
         Self { owner, start, kept: false }
@@ -69,7 +67,6 @@ impl<O: HasState> Drop for UndoLog<'_, O> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordedChanges {
     recorded: Vec<(ObjectKey, Option<CachedObject>)>,
-    /// How many logs are open.
     open: usize,
 }
 

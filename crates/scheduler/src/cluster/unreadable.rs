@@ -75,12 +75,10 @@ impl Unreadables {
         self.objects.get(&(namespace, name) as &dyn Namespaced).into_iter().for_each(|one| self.encounters.report(one));
     }
 
-    /// Reports all of one namespace.
     pub(super) fn report_in(&self, namespace: &str) {
         self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(|one| self.encounters.report(one));
     }
 
-    /// Reports all of them.
     pub(super) fn report_all(&self) {
         self.iter().for_each(|one| self.encounters.report(one));
     }

@@ -8,11 +8,8 @@ use super::versions::ConfigVersion;
 /// The context of reading a file.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'c> {
-    /// The file's version.
     pub(super) version: ConfigVersion,
-    /// The scheduler's release.
     pub(super) release: Release,
-    /// Its gates.
     pub(super) gates: &'c Gates,
 }
 

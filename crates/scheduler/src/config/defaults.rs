@@ -9,7 +9,6 @@ use crate::{Gates, Profile, Release};
 use super::plugin_set::{Enabled, PluginSet};
 use super::versions::ConfigVersion;
 
-/// One set per point.
 pub(super) type Plugins = BTreeMap<Point, PluginSet>;
 
 /// The defaults of a version of the API in a release.

@@ -16,7 +16,6 @@ use crate::validation::Document;
 /// Arguments of a plugin: their place in the file, the plugin's name, the arguments as if they were a file of their own.
 pub(super) type Configured<'d> = (Document<'d>, &'d str, Document<'d>);
 
-/// One profile.
 pub(super) struct Draft<'d> {
     /// Its place in the file.
     pub place: Document<'d>,
@@ -60,7 +59,6 @@ impl<'d> Draft<'d> {
         Self { name: if defaulted { "default-scheduler".to_owned() } else { name.text().to_owned() }, plugins, custom, arguments, place }
     }
 
-    /// The arguments of a plugin.
     pub(super) fn arguments_of(&self, plugin: &str) -> Option<&Document<'d>> {
         self.arguments.iter().find(|(_, name, _)| *name == plugin).map(|(.., args)| args)
     }

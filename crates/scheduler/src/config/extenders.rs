@@ -10,7 +10,6 @@ use crate::framework::Unverifiable;
 use crate::validation::Document;
 use crate::validation::label_name;
 
-/// The errors of the extenders.
 pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let list = document.field("extenders");
     let mut wrong = Vec::new();

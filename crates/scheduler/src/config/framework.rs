@@ -68,12 +68,10 @@ impl Framework {
         }
     }
 
-    /// The plugins of a point.
     pub(super) fn at(&self, point: Point) -> &[Enabled] {
         self.points.get(&point).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a plugin runs at a point.
     pub(super) fn runs(&self, name: &str, point: Point) -> bool {
         self.at(point).iter().any(|plugin| plugin.name == name)
     }

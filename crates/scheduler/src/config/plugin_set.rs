@@ -24,13 +24,11 @@ pub(super) struct PluginSet {
 }
 
 impl PluginSet {
-    /// A set of defaults.
     pub(super) fn of(plugins: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
         let enabled = plugins.into_iter().map(|(name, weight)| Enabled { name: name.to_owned(), weight });
         Self { enabled: enabled.collect(), disabled: Vec::new() }
     }
 
-    /// Reads a set of the file.
     pub(super) fn read(document: &Document<'_>) -> Self {
         let enabled = document.field("enabled").elements();
         let disabled = document.field("disabled").elements();

@@ -13,13 +13,11 @@ use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 pub(crate) enum SourceValue {
     /// Neither a list nor a mapping.
     Scalar(Value),
-    /// A list.
     List(Vec<SourceValue>),
     /// A mapping: the line each field begins in, its name, its value.
     Fields(Vec<(u64, String, SourceValue)>),
 }
 
-/// A file.
 pub(crate) struct File {
     /// The tree that is decoded.
     pub root: SourceValue,
@@ -90,7 +88,6 @@ impl SourceValue {
         }
     }
 
-    /// Its value.
     pub(crate) fn value(&self) -> Value {
         match self {
             Self::Scalar(value) => value.clone(),
@@ -99,7 +96,6 @@ impl SourceValue {
         }
     }
 
-    /// Whether it is null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Self::Scalar(Value::Null))
     }
@@ -110,7 +106,6 @@ impl SourceValue {
         fields.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value)
     }
 
-    /// The elements of a field that is a list.
     pub(crate) fn elements(&self, field: &str) -> &[Self] {
         match self.field(field) {
             Some(Self::List(list)) => list,
@@ -118,7 +113,6 @@ impl SourceValue {
         }
     }
 
-    /// The string of a field.
     pub(crate) fn text(&self, field: &str) -> Option<&str> {
         match self.field(field) {
             Some(Self::Scalar(Value::String(text))) => Some(text),

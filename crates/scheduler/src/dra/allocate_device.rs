@@ -17,7 +17,6 @@ use super::{Fault, can_skip_operations};
 pub(super) struct DeviceUndo<'s> {
     /// How many devices the claim had before.
     before: usize,
-    /// Whether its counters were consumed.
     counted: bool,
     /// What was consumed of its capacity, if it is shareable, and whether it had an entry before.
     capacity: Option<(Amounts, bool)>,
@@ -114,7 +113,6 @@ impl<'s> DeviceSearch<'s, '_> {
         Ok(true)
     }
 
-    /// Deallocates a device.
     pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: DeviceUndo<'s>) {
         let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
@@ -215,7 +213,6 @@ impl<'s> DeviceSearch<'s, '_> {
         self.counters.take(pool, device, |id| taken.consumes(id, rules)).then_some(true)
     }
 
-    /// Whether the device still has the requested capacity.
     fn has_room(&self, number: usize, device: &PoolDevice<'s>, place: RequestIndices) -> Result<bool, Fault> {
         let rules = self.allocator.rules;
         if !rules.checks_capacity_by_number() {
@@ -257,7 +254,6 @@ fn crash(what: &str) -> Fault {
     Fault::Unknown(format!("kube-scheduler of this release crashes here, reaching for {what}"))
 }
 
-/// Whether a taint repels a request from a device.
 fn repels(taint: &DeviceTaint, tolerations: &[DeviceToleration], rules: DeviceRules) -> bool {
     (rules.every_taint_repels() || matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")) && !tolerated(taint, tolerations)
 }

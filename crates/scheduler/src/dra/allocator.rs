@@ -36,7 +36,6 @@ pub(super) struct TakenDevices<'a> {
     dedicated: HashSet<DeviceId<'a>>,
     /// Devices shared by several claims.
     shared: HashSet<DeviceId<'a>>,
-    /// Their consumed capacity.
     capacity: HashMap<DeviceId<'a>, Amounts>,
 }
 
@@ -91,7 +90,6 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// The recorded allocation of a claim.
     pub(crate) fn recorded(claim: &Claim) -> Option<Self> {
         let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
         let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));

@@ -9,10 +9,8 @@ use crate::release::DeviceRules;
 
 use super::DeviceId;
 
-/// Amounts of capacity by name.
 pub(super) type Amounts = BTreeMap<String, Amount>;
 
-/// Consumed capacity by device.
 pub(super) type Consumed<'a> = HashMap<DeviceId<'a>, Amounts>;
 
 /// Returns whether a device has the requested capacity, less what was `allocated` before and what the search itself consumed

@@ -44,9 +44,6 @@ impl<'a> ConstraintState<'a> {
     }
 
     /// Adds a device, if the constraint allows it. `alternative` is the subrequest's name, if any; `lookup` finds attributes of the device.
-    ///
-    /// # Errors
-    /// Those of `lookup`.
     pub(super) fn add<'d>(
         &mut self,
         request: &'a str,

@@ -40,7 +40,6 @@ impl<'a> Counters<'a> {
         enough
     }
 
-    /// Releases them.
     pub(super) fn give_back(&mut self, device: &PoolDevice<'a>) {
         self.change(device, |left, taken| left + taken);
     }

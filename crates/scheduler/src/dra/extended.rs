@@ -26,7 +26,6 @@ pub(crate) struct ExtendedResources<'a> {
     rules: &'a Rules,
 }
 
-/// What a node requires of the scheduler's own claim.
 pub(crate) enum NodeClaim {
     /// No claim, and the pod has no others: device plugins serve all.
     Nothing,
@@ -34,7 +33,6 @@ pub(crate) enum NodeClaim {
     LeftBehind,
     /// A new claim for what the node has no device plugin for.
     Claim(Box<Claim>),
-    /// The node has neither.
     Refused(&'static str),
 }
 
@@ -95,7 +93,6 @@ impl<'a> ExtendedResources<'a> {
         NodeClaim::Claim(Box::new(self.claim(&wanted, namespace)))
     }
 
-    /// Makes the claim.
     fn claim(&self, wanted: &[&Arc<str>], namespace: &str) -> Claim {
         let mut requests = Vec::new();
         for name in wanted {

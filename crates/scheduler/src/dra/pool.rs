@@ -23,7 +23,6 @@ pub(super) struct PoolDevice<'a> {
 }
 
 impl<'a> PoolDevice<'a> {
-    /// A device of a slice.
     pub(super) fn new((driver, pool): (&'a str, &'a str), device: &'a Device, slice: &'a Slice) -> Self {
         Self { id: (driver, pool, &device.name), device, slice }
     }
@@ -61,7 +60,6 @@ impl<'a> Pool<'a> {
         self.devices_of(self.slices.clone())
     }
 
-    /// Those of its other slices.
     pub(super) fn devices_elsewhere(&self) -> impl Iterator<Item = PoolDevice<'a>> {
         self.devices_of(self.elsewhere.clone())
     }
@@ -212,7 +210,6 @@ pub(super) fn is_published_for(slice: &Slice, node: &Node) -> bool {
     matches(node, name, spec.all_nodes == Some(true), spec.node_selector.as_ref()) || spec.per_device_node_selection == Some(true)
 }
 
-/// Whether a node selector matches a node.
 pub(crate) fn selects(selector: &NodeSelector, node: &Node) -> bool {
     let mut interner = Interner::default();
     selector.node_selector_terms.iter().any(|term| NodeTerm::compile(term, &mut interner).matches(&node.name, &node.labels))

@@ -123,7 +123,6 @@ impl<'s> DeviceSearch<'s, '_> {
         Ok(alternative)
     }
 
-    /// The devices of a request for all.
     fn all_devices(
         &mut self,
         claim: &Claim,
@@ -160,7 +159,6 @@ impl<'s> DeviceSearch<'s, '_> {
     }
 }
 
-/// The derived attributes of a request or an alternative.
 fn derived_attributes<'c>(claim: &'c Claim, place: RequestIndices, name: &str) -> &'c [DeviceDerivedAttribute] {
     let Some(request) = requests(claim).get(place.request) else { return &[] };
     let alternative = request.first_available.iter().flatten().find(|alternative| alternative.name == name);

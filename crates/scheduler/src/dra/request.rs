@@ -94,7 +94,6 @@ fn exact<'a>(name: &'a str, exactly: &'a ExactDeviceRequest) -> StoredRequest<'a
     }
 }
 
-/// The requests of a claim.
 pub(crate) fn requests(claim: &Claim) -> &[DeviceRequest] {
     claim.spec.devices.as_ref().and_then(|devices| devices.requests.as_deref()).unwrap_or_default()
 }

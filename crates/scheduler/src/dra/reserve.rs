@@ -8,7 +8,6 @@ use crate::cluster::{Amount, Claim};
 use super::capacity::Amounts;
 use super::search::{DeviceResult, DeviceSearch};
 
-/// The devices allocated to a claim.
 pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
     let allocation = claim.status.as_ref().and_then(|status| status.allocation.as_ref());
     allocation.and_then(|allocation| allocation.devices.as_ref()?.results.as_deref()).unwrap_or_default()
@@ -21,12 +20,10 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Returns a claim's allocation.
     pub(crate) fn had(claim: &Claim) -> Option<Self> {
         claim.status.as_ref()?.allocation.clone().map(|result| Self { result })
     }
 
-    /// The devices.
     pub(crate) fn results(&self) -> &[DeviceRequestAllocationResult] {
         self.result.devices.as_ref().and_then(|devices| devices.results.as_deref()).unwrap_or_default()
     }
@@ -36,7 +33,6 @@ impl Given {
         self.results().iter().map(|result| result.request.as_str())
     }
 
-    /// Returns the claim with this allocation.
     pub(crate) fn to(self, claim: &Claim) -> Claim {
         let mut claim = claim.clone();
         claim.status.get_or_insert_default().allocation = Some(self.result);

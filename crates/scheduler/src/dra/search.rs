@@ -44,7 +44,6 @@ pub(super) enum SearchEnd {
     TooMany,
     /// The whole search ends without a result.
     Ended,
-    /// It fails.
     Fault(Fault),
 }
 
@@ -57,7 +56,6 @@ impl From<Fault> for SearchEnd {
 /// Where to resume: a pool and a device in it.
 type Start = (usize, usize);
 
-/// The search on one node.
 pub(super) struct DeviceSearch<'s, 'a> {
     pub(super) allocator: &'s Allocator<'a>,
     pub(super) taken: &'s TakenDevices<'s>,
@@ -76,7 +74,6 @@ pub(super) struct DeviceSearch<'s, 'a> {
 }
 
 impl<'s, 'a> DeviceSearch<'s, 'a> {
-    /// Begins a search.
     pub(super) fn new(
         allocator: &'s Allocator<'a>,
         node: &'s Node,
@@ -201,7 +198,6 @@ impl<'s, 'a> DeviceSearch<'s, 'a> {
         Ok(false)
     }
 
-    /// One of the devices of a request for all.
     fn the_device(&mut self, place: RequestIndices, number: usize, pool: &'s Pool<'s>, device: PoolDevice<'s>) -> Result<bool, SearchEnd> {
         let rules = self.allocator.rules;
         let Some(undo) = self.take(place, number, (pool, device), true)? else {

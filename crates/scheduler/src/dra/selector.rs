@@ -54,7 +54,6 @@ impl Selectors {
         Ok(true)
     }
 
-    /// The value of an expression for a device.
     pub(super) fn evaluate(&self, text: &str, device: &PoolDevice<'_>, rules: DeviceRules) -> Result<Value, CelError> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let parsed = known.unwrap_or_else(|| {

@@ -11,7 +11,6 @@ use crate::profile::scheduler::Scheduler;
 use crate::volumes::claim_refs;
 use crate::{Profile, Verdict, applied_release};
 
-/// The circumstances of a judgement.
 pub(super) struct Circumstances<'a> {
     /// The scheduler whose rules were applied.
     pub scheduler: &'a Scheduler,
@@ -174,7 +173,6 @@ fn miscounted_claims(of: &Circumstances) -> Option<Caveat> {
     }
 }
 
-/// The caveats for scores that may differ.
 fn doubtful_scores(judgement: &Judgement) -> impl Iterator<Item = Caveat> {
     judgement.scores.iter().flat_map(|scores| {
         let doubtful = scores.plugins.iter().filter(|score| !score.doubtful.is_empty() && !score.sampled);

@@ -120,7 +120,6 @@ pub struct VolumeRequest {
 }
 
 impl VolumeRequest {
-    /// Reads a claim's request.
     pub(crate) fn of(claim: &PersistentVolumeClaim) -> Self {
         let spec = claim.spec.as_ref();
         let size = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref()?.get("storage"));

@@ -13,7 +13,6 @@ use super::placement::PodGroupAlgorithmResult;
 use super::status::Status;
 use super::{Group, Mode, ParentScope, object_key};
 
-/// The result of an attempt.
 pub(crate) struct GroupAttempt {
     /// Each pod that was tried.
     pub members: Vec<PodAttempt>,
@@ -27,7 +26,6 @@ pub(crate) struct GroupAttempt {
     pub scope: GroupScope,
 }
 
-/// One pod of an attempt.
 pub(crate) struct PodAttempt {
     /// The pod.
     pub pod: Arc<PodInfo>,
@@ -218,7 +216,6 @@ impl Group<'_> {
         }
     }
 
-    /// Evaluates one pod.
     fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &GroupScope) -> PodAttempt {
         let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
         let judgement = cycle.evaluate();

@@ -10,7 +10,6 @@ use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
 use super::turn::GroupTurn;
 
-/// The final status of the pod's group.
 pub(super) struct FinalStatus {
     /// Its status before preemption.
     pub before: Status,
@@ -22,7 +21,6 @@ pub(super) struct FinalStatus {
     pub waits: bool,
 }
 
-/// The final statuses of all groups of a tree.
 #[derive(Default)]
 struct FinalStatuses {
     /// Each status, with the number of groups that have it.

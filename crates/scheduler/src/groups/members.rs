@@ -23,7 +23,6 @@ pub(super) fn group<'a>(pod: &Arc<PodInfo>, state: &ClusterState, profile: &'a P
     })
 }
 
-/// Builds the groups of a tree.
 struct Builder<'a, 's> {
     pod: &'s Arc<PodInfo>,
     state: &'s ClusterState,

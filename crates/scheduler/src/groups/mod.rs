@@ -79,7 +79,6 @@ impl Group<'_> {
         if self.id.composite { self.children.iter().flat_map(Self::leaves).collect() } else { vec![self] }
     }
 
-    /// Returns the pods of all of them.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
         self.leaves().into_iter().flat_map(|leaf| &leaf.queue)
     }
@@ -94,7 +93,6 @@ impl Group<'_> {
         self.profile.rules.pod_group_post_filter()
     }
 
-    /// Whether placements are made by topology.
     pub(crate) fn by_topology(&self) -> bool {
         self.profile.gates.on("TopologyAwareWorkloadScheduling")
     }
@@ -124,7 +122,6 @@ pub(crate) struct GroupEvaluation {
     pub assumed: Vec<(ObjectKey, CachedObject)>,
 }
 
-/// The key of a pod in a state.
 fn object_key(pod: &PodInfo) -> crate::cluster::ObjectKey {
     crate::cluster::ObjectKey { kind: crate::cluster::WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() }
 }

@@ -21,7 +21,6 @@ pub(crate) struct Placement {
     pub nodes: Option<BTreeSet<Arc<str>>>,
 }
 
-/// The result of a group's algorithm.
 pub(crate) struct PodGroupAlgorithmResult {
     /// Each placement with its attempt, by name.
     pub tries: Vec<(Placement, GroupAttempt)>,
@@ -206,7 +205,6 @@ impl PodGroupAlgorithmResult {
         chosen.map(|at| self.tries[at].1.given()).unwrap_or_default()
     }
 
-    /// Takes the result of one placement as the group's.
     fn reported(self, at: usize) -> Self {
         let GroupAttempt { status, waits, .. } = &self.tries[at].1;
         Self { status: status.clone(), waits: *waits, chosen: Some(at), ..self }

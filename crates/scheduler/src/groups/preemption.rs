@@ -18,7 +18,6 @@ use crate::preemption::evict::{DisruptionGroups, Reprieved, Unit, missing_nodes,
 
 use super::{Group, PREEMPTION_MODE, object_key};
 
-/// The result of preemption for a group.
 pub(crate) enum PodGroupPostFilterResult {
     /// It makes room: the text it adds, the victims, the nodes that pods are nominated to, and whether equally important pods might be victims instead.
     Helps { message: String, victims: Vec<Arc<PodInfo>>, nodes: Vec<(PodKey, Arc<str>)>, tied: bool },

@@ -3,13 +3,11 @@
 /// The part of upstream's `fwk.Status` that a group's cycle needs (`staging/src/k8s.io/kube-scheduler/framework/interface.go`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// The group fits.
     Success,
     /// The group does not fit; `marked`: with the error that says so before the reasons.
     Rejected {
         /// Whether "pod group is unschedulable" comes first.
         marked: bool,
-        /// The reasons.
         reasons: Vec<String>,
     },
     /// The cycle ends with this error.

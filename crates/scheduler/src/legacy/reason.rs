@@ -11,7 +11,6 @@ use crate::{Candidate, Refusal, Verdict};
 /// A predicate prepared for one pod: says of each node what is wrong with it, or a verdict of another kind.
 pub(super) type PreparedPredicate<'a> = Box<dyn Fn(&Candidate) -> Result<Vec<Reason>, Verdict> + Sync + 'a>;
 
-/// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     DiskConflict,

@@ -68,7 +68,6 @@ Differs from upstream
     }
 }
 
-/// The features a pod needs of its kubelet.
 fn needed(spec: &PodSpec, rules: &Rules) -> Vec<&'static str> {
     let needs = [
         ("RestartAllContainersOnContainerExits", spec.restarts_all_containers),

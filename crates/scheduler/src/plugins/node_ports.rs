@@ -65,7 +65,6 @@ Differs from upstream
     }
 }
 
-/// The host ports the pod of a cycle wants.
 pub(crate) fn wanted<'a>(cycle: &'a Cycle<'a>) -> Vec<&'a HostPort> {
     host_ports(cycle.pod, cycle.profile.rules.sidecar_ports).collect()
 }

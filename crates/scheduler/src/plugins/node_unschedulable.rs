@@ -11,7 +11,6 @@ use super::tolerates;
 /// Upstream: `plugins/nodeunschedulable/node_unschedulable.go`; up to 1.16 the predicate CheckNodeUnschedulable.
 pub(super) struct NodeUnschedulable;
 
-/// The taint that a cordon counts as.
 pub(crate) static CORDON_TAINT: LazyLock<Taint> =
     LazyLock::new(|| Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() });
 

@@ -13,7 +13,6 @@ use crate::volumes::{
 };
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 
-/// The rule.
 pub(crate) struct NodeVolumeLimits;
 
 const EXCEEDED_REASON: &str = "node(s) exceed max volume count";
@@ -157,7 +156,6 @@ fn counts(
     Ok(counted.collect())
 }
 
-/// Whether a driver has registered with the node.
 fn is_installed(driver: &str, csi_node: Option<&CSINode>) -> bool {
     csi_node.is_some_and(|csi_node| csi_node.spec.drivers.iter().any(|known| known.name == driver))
 }

@@ -53,7 +53,6 @@ pub(crate) static GCE_PD_LIMITS: NonCsiLimits = NonCsiLimits {
     default_limit: 16,
 };
 
-/// Azure's disks.
 pub(crate) static AZURE_DISK_LIMITS: NonCsiLimits = NonCsiLimits {
     name: "AzureDiskLimits",
     doc: doc!("Azure", "16", "attachable-volumes-azure-disk"),
@@ -165,7 +164,6 @@ pub(crate) fn compared(rule: &str, cycle: &Cycle<'_>, node: &Candidate) -> Optio
 }
 
 impl NonCsiLimits {
-    /// The disk an inline volume is.
     fn inline(&self, source: &VolumeSource) -> Option<String> {
         match (self.in_tree, source) {
             ("kubernetes.io/aws-ebs", VolumeSource::AwsElasticBlockStore { id, .. })
@@ -176,7 +174,6 @@ impl NonCsiLimits {
         }
     }
 
-    /// The disk a persistent volume is.
     fn persistent(&self, volume: &PersistentVolume) -> Option<String> {
         let spec = volume.spec.as_ref()?;
         match self.in_tree {

@@ -9,7 +9,6 @@ use crate::release::Rules;
 use crate::volumes::{claim_needs, claim_refs};
 use crate::{Candidate, Cycle, Filter, Plugin, PreFilter, Refusal, Verdict};
 
-/// The rule.
 pub(crate) struct VolumeRestrictions;
 
 const DISK_CONFLICT: &str = "node(s) had no available disk";

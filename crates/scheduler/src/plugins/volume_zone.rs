@@ -8,7 +8,6 @@ use crate::release::Rules;
 use crate::volumes::{claim_class, claim_needs, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
 
-/// The rule.
 pub(crate) struct VolumeZone;
 
 const CONFLICT_REASON: &str = "node(s) had no available volume zone";
@@ -120,7 +119,6 @@ impl Topology {
         self.value(node, rules).is_some_and(|value| self.values.contains(value))
     }
 
-    /// The node's value for the label.
     pub(crate) fn value<'n>(&self, node: &'n Candidate, rules: &Rules) -> Option<&'n str> {
         let stable = BETA_KEYS.iter().position(|key| *key == self.key).filter(|_| rules.stable_zone_label_replaces_beta());
         node.labels.get(self.key).or_else(|| node.labels.get(ZONE_KEYS[stable? + BETA_KEYS.len()]))

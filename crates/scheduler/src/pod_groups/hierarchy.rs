@@ -24,7 +24,6 @@ pub(crate) struct GroupId {
 }
 
 impl GroupId {
-    /// A group of pods.
     pub(crate) fn of_pods(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.into(), composite: false, name: name.into() }
     }
@@ -41,7 +40,6 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// The groups of a state.
 #[derive(Clone, Copy)]
 pub(crate) struct Hierarchy<'s> {
     state: &'s ClusterState,
@@ -54,7 +52,6 @@ impl<'s> Hierarchy<'s> {
         Self { state, composite: profile.rules.pod_group_post_filter() && profile.gates.on("CompositePodGroup") }
     }
 
-    /// Whether groups may have parents.
     pub(crate) fn is_on(&self) -> bool {
         self.composite
     }

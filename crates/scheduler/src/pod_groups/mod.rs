@@ -18,7 +18,6 @@ pub(crate) fn scheduled(cycle: &Cycle) -> usize {
     cycle.scope.map_or_else(on_nodes, |scope| scope.scheduled)
 }
 
-/// Returns the pods of a group that are bound.
 pub(crate) fn placed<'s>(state: &'s ClusterState, group: &'s GroupId) -> impl Iterator<Item = &'s Arc<PodInfo>> {
     let of = move |pod: &&Arc<PodInfo>| pod.namespace == group.namespace && pod.spec.pod_group.as_ref() == Some(&group.name);
     state.pods().filter(of).filter(|pod| pod.is_on_node())

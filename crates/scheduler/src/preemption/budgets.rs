@@ -21,7 +21,6 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Whether the budget selects a pod.
     pub(crate) fn selects(&self, pod: &PodInfo) -> bool {
         let namespace = self.budget.metadata.namespace.as_deref().unwrap_or_default();
         namespace == &*pod.namespace && !pod.labels.is_empty() && self.selector.matches(&pod.labels)
@@ -34,7 +33,6 @@ impl Budget {
     }
 }
 
-/// Returns the budgets of a cluster.
 pub(crate) fn budgets(state: &ClusterState) -> Vec<Budget> {
     let mut interner = Interner::default();
     let mut compiled = |budget: &Arc<PodDisruptionBudget>| {

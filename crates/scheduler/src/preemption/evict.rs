@@ -80,7 +80,6 @@ pub(crate) struct DisruptionGroups<'s> {
 }
 
 impl<'s> DisruptionGroups<'s> {
-    /// Finds those of a state.
     pub(crate) fn new(state: &'s ClusterState, profile: &'s Profile) -> Self {
         let (hierarchy, rules) = (Hierarchy::new(state, profile), &profile.rules);
         let with_lost = rules.groups_have_pods_of_lost_nodes();
@@ -100,7 +99,6 @@ impl<'s> DisruptionGroups<'s> {
         Self { hierarchy, rules, groups }
     }
 
-    /// Returns everything on some nodes that could be evicted.
     pub(crate) fn units<'n>(&self, nodes: impl Iterator<Item = &'n NodeInfo>) -> Vec<Unit> {
         let mut met = BTreeSet::new();
         let mut units = Vec::new();

@@ -223,7 +223,6 @@ pub(crate) fn lower_pods(node: &NodeInfo, priority: i32) -> Vec<Arc<PodInfo>> {
     node.pods.iter().filter(|pod| pod.spec.priority < priority).cloned().collect()
 }
 
-/// Returns the node with those pods removed.
 pub(crate) fn cleared(cycle: &Cycle, node: &NodeInfo, pods: &[Arc<PodInfo>]) -> NodeInfo {
     let mut info = node.clone();
     pods.iter().for_each(|pod| info.simulate_remove(pod, cycle.state.rules(), cycle.profile.rules.sidecar_ports));

@@ -27,15 +27,12 @@ const FLUSH_INTERVAL: i64 = 30 * 1_000;
 /// Where a waiting pod is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueuePlace {
-    /// In activeQ.
     Active,
-    /// In backoffQ.
     Backoff,
     /// Among the unschedulable pods, until an event may help it.
     Unschedulable,
 }
 
-/// A pod that waits.
 #[derive(Clone, Debug)]
 struct Waiting {
     priority: i32,
@@ -184,5 +181,4 @@ fn asks_plugins(profile: &Profile) -> bool {
     profile.gates.on("SchedulerQueueingHints")
 }
 
-/// A pod of a state.
 type Pod<'p> = &'p Arc<PodInfo>;

@@ -18,48 +18,19 @@ pub(crate) enum Sampling {
 /// In which order a scheduler that starts lists the pods that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// By their keys.
     ByKey,
     /// By their keys, or in any order if lists are streamed.
     ByKeyUnlessStreamed,
-    /// In any order.
     InAnyOrder,
 }
 
 impl Rules {
-    /// Whether a pod whose backoff has not ended is tried where no other waits (`backend/queue/active_queue.go`, gate SchedulerPopFromBackoffQ, on by
-    /// default since 1.33).
-    pub(crate) fn tries_pods_in_backoff(&self) -> bool {
-        self.release.0 >= 33
-    }
-
-    /// The prefix of errors of a plugin that reads a PreFilter's state (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
-    pub(crate) fn reading_state(&self) -> &'static str {
-        if self.release.0 >= 20 { "reading" } else { "error reading" }
-    }
-
-    /// The prefix of errors of a score that reads a PreScore's state (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
-    pub(crate) fn reading_scores(&self) -> &'static str {
-        if self.release.0 >= 20 { "failed to read" } else { "Error reading" }
-    }
-
-    /// The same of `selectorspread/selector_spread.go`.
-    pub(crate) fn reading_selectors(&self) -> &'static str {
-        if self.release.0 >= 20 { "reading" } else { "Error reading" }
-    }
-
     /// The error of a plugin's Score, as RunScorePlugins words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
     pub(crate) fn score_error(&self, plugin: &str, pod: &str, error: &str) -> String {
         match self.release.0 {
             ..=19 => format!("error while running score plugin for pod {pod:?}: {error}"),
             _ => format!("running Score plugins: plugin {plugin:?} failed with: {error}"),
         }
-    }
-
-    /// Whether ReadWriteOncePod is checked node by node, with the state that PreFilter wrote (`volumerestrictions/volume_restrictions.go`, since
-    /// 1.27).
-    pub(crate) fn read_write_once_pod_by_node(&self) -> bool {
-        self.release.0 >= 27
     }
 
     /// An error of a filter, as RunFilterPlugins words it (`framework/v1alpha1/framework.go`, `framework/runtime/framework.go`).
@@ -82,85 +53,60 @@ impl Rules {
             _ => format!("running PreFilter plugin \"{plugin}\": {error}"),
         }
     }
+}
 
+rules_of! {
+    Rules, self, minor = self.release.0;
+
+    /// Whether a pod whose backoff has not ended is tried where no other waits (`backend/queue/active_queue.go`, gate SchedulerPopFromBackoffQ, on by
+    /// default since 1.33).
+    tries_pods_in_backoff: bool = minor >= 33;
+    /// The prefix of errors of a plugin that reads a PreFilter's state (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
+    reading_state: &'static str = if minor >= 20 { "reading" } else { "error reading" };
+    /// The prefix of errors of a score that reads a PreScore's state (`getPreScoreState` of `tainttoleration`, `interpodaffinity`).
+    reading_scores: &'static str = if minor >= 20 { "failed to read" } else { "Error reading" };
+    /// The same of `selectorspread/selector_spread.go`.
+    reading_selectors: &'static str = if minor >= 20 { "reading" } else { "Error reading" };
+    /// Whether ReadWriteOncePod is checked node by node, with the state that PreFilter wrote (`volumerestrictions/volume_restrictions.go`, since
+    /// 1.27).
+    read_write_once_pod_by_node: bool = minor >= 27;
     /// Whether equal errors of several nodes are reported once (`core/generic_scheduler.go` since 1.17).
-    pub(crate) fn equal_errors_are_one(&self) -> bool {
-        self.release.0 >= 17
-    }
-
+    equal_errors_are_one: bool = minor >= 17;
     /// When it stops evaluating (`core/generic_scheduler.go` numFeasibleNodesToFind since 1.12, by size since 1.14; `schedule_one.go` since 1.30).
-    pub(crate) fn sampling(&self) -> Sampling {
-        match self.release.0 {
-            ..=11 => Sampling::All,
-            12..=13 => Sampling::Half,
-            14..=29 => Sampling::Adaptive,
-            _ => Sampling::AdaptiveOrFirst,
-        }
-    }
-
+    sampling: Sampling = match minor {
+        ..=11 => Sampling::All,
+        12..=13 => Sampling::Half,
+        14..=29 => Sampling::Adaptive,
+        _ => Sampling::AdaptiveOrFirst,
+    };
     /// Whether a pod may get the next best node of the previous pod (`framework/runtime/batch.go`, since 1.35).
-    pub(crate) fn batches(&self) -> bool {
-        self.release.0 >= 35
-    }
-
+    batches: bool = minor >= 35;
     /// Whether preemption is tried where the PreFilters of several plugins leave no node in common (`framework/runtime/framework.go`, up to 1.29).
-    pub(crate) fn preempts_without_common_node(&self) -> bool {
-        self.release.0 <= 29
-    }
-
+    preempts_without_common_node: bool = minor <= 29;
     /// Whether claims are checked before any plugin runs (`core/generic_scheduler.go` podPassesBasicChecks, 1.10–1.19).
-    pub(crate) fn basic_checks(&self) -> bool {
-        (10..=19).contains(&self.release.0)
-    }
-
+    basic_checks: bool = (10..=19).contains(&minor);
     /// Whether an error that ends an attempt early does not hide the filters' verdicts: predicates run all the same (up to 1.17).
-    pub(crate) fn errors_leave_verdicts(&self) -> bool {
-        self.release.0 <= 17
-    }
-
+    errors_leave_verdicts: bool = minor <= 17;
     /// Whether every predicate runs, even after one rejects (`core/generic_scheduler.go` podFitsOnNode, 1.9).
-    pub(crate) fn all_predicates_run(&self) -> bool {
-        self.release.0 <= 9
-    }
-
+    all_predicates_run: bool = minor <= 9;
     /// Whether it preempts without the gate PodPriority (`scheduler.go` preempt, since 1.11).
-    pub(crate) fn preempts_without_gate(&self) -> bool {
-        self.release.0 >= 11
-    }
-
+    preempts_without_gate: bool = minor >= 11;
     /// Whether a node's rejection has one reason, of several extended resources one in a map's order (`predicates.go`, 1.17).
-    pub(crate) fn one_reason_a_node(&self) -> bool {
-        self.release.0 == 17
-    }
-
+    one_reason_a_node: bool = minor == 17;
     /// Whether copies of a node share the count of a claim's users (`framework/types.go` NodeInfo.Clone, 1.22–1.24).
-    pub(crate) fn copies_share_claim_counts(&self) -> bool {
-        (22..=24).contains(&self.release.0)
-    }
-
+    copies_share_claim_counts: bool = (22..=24).contains(&minor);
     /// Whether assumed pods of a group's cycle are not listed in its snapshot by affinity terms and claims (`backend/cache/snapshot.go` AssumePod,
     /// 1.36).
-    pub(crate) fn assumed_pods_are_not_listed(&self) -> bool {
-        self.release.0 <= 36
-    }
-
+    assumed_pods_are_not_listed: bool = minor <= 36;
     /// Whether the pods of a group that came into the active queue together are tried in any order (`podGroupInfoForPod`, 1.36).
-    pub(crate) fn tries_members_in_any_order(&self) -> bool {
-        self.group_cycles && self.release.0 <= 36
-    }
-
+    tries_members_in_any_order: bool = self.group_cycles && minor <= 36;
     /// In which order a scheduler that starts lists the pods that wait: API servers list by key since 1.27 (`cacher/watch_cache.go`), and informers
     /// have lists streamed since 1.35 (WatchListClient, client-go `features/known_features.go`).
-    pub(crate) fn listing(&self) -> Listing {
-        match self.release.0 {
-            ..=26 => Listing::InAnyOrder,
-            27..=34 => Listing::ByKey,
-            _ => Listing::ByKeyUnlessStreamed,
-        }
-    }
-
+    listing: Listing = match minor {
+        ..=26 => Listing::InAnyOrder,
+        27..=34 => Listing::ByKey,
+        _ => Listing::ByKeyUnlessStreamed,
+    };
     /// Whether groups are scheduled as in 1.37 (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.
-    pub(crate) fn pod_group_post_filter(&self) -> bool {
-        self.release.0 >= 37
-    }
+    pod_group_post_filter: bool = minor >= 37;
 }

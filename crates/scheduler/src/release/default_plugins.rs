@@ -217,7 +217,6 @@ pub(crate) fn added_scores(release: Release, gates: &Gates) -> impl Iterator<Ite
     added.map(|(.., score)| score)
 }
 
-/// The row of a table for a release.
 pub(crate) fn row<T>(table: &'static [Row<T>], release: Release) -> &'static [T] {
     table.iter().find(|(minors, ..)| minors.contains(&release.0)).map_or(&[], |(_, row, _)| row)
 }

@@ -11,7 +11,6 @@ pub(super) enum Channel {
     Stable,
     /// Also features on by default.
     Incubating,
-    /// All features.
     Experimental,
 }
 
@@ -75,155 +74,73 @@ impl DeviceRules {
         };
         rules
     }
+}
+
+rules_of! {
+    DeviceRules, self, minor = self.minor;
 
     /// Whether the allocator supports consumable capacity (its gate may be off).
-    pub(crate) fn knows_capacity(&self) -> bool {
-        match self.minor {
-            ..=35 => self.channel == Channel::Experimental,
-            _ => self.channel >= Channel::Incubating,
-        }
-    }
-
+    knows_capacity: bool = match minor {
+        ..=35 => self.channel == Channel::Experimental,
+        _ => self.channel >= Channel::Incubating,
+    };
     /// Whether constraints compare attributes that are lists as sets (since 1.37). Selectors see lists since 1.36.
-    pub(crate) fn compares_sets(&self) -> bool {
-        self.minor >= 37 && self.list_types
-    }
-
+    compares_sets: bool = minor >= 37 && self.list_types;
     /// Whether selectors see attributes that are lists: with their gate, since 1.37 without it, too (`cel/compile.go`).
-    pub(crate) fn sees_lists(&self) -> bool {
-        self.minor >= 37 || self.list_types
-    }
-
+    sees_lists: bool = minor >= 37 || self.list_types;
     /// Whether selectors may use `device.allowMultipleAllocations`, whatever the gates (`cel/compile.go`, since 1.34).
-    pub(crate) fn selects_multiple_allocations(&self) -> bool {
-        self.minor >= 34
-    }
-
+    selects_multiple_allocations: bool = minor >= 34;
     /// Whether a constraint of distinct values keeps the value of every device (since 1.37): up to 1.36 one for each request, that of its newest
     /// device, and none once a device was removed.
-    pub(crate) fn keeps_every_distinct_value(&self) -> bool {
-        self.minor >= 37
-    }
-
+    keeps_every_distinct_value: bool = minor >= 37;
     /// Whether a constraint of distinct values checks its first device, too (since 1.37).
-    pub(crate) fn checks_first_distinct_value(&self) -> bool {
-        self.minor >= 37
-    }
-
+    checks_first_distinct_value: bool = minor >= 37;
     /// Whether distinct values are compared as pointers, so that those of two devices always differ (1.34).
-    pub(crate) fn compares_distinct_pointers(&self) -> bool {
-        self.minor == 34
-    }
-
+    compares_distinct_pointers: bool = minor == 34;
     /// Whether requests with derived attributes are rejected: since 1.37, without their gate.
-    pub(crate) fn refuses_derived_attributes(&self) -> bool {
-        self.minor >= 37 && !self.derived_attributes
-    }
-
+    refuses_derived_attributes: bool = minor >= 37 && !self.derived_attributes;
     /// Whether admin access needs its gate (since 1.32); in 1.31 it is always granted.
-    pub(crate) fn gates_admin_access(&self) -> bool {
-        self.minor >= 32
-    }
-
+    gates_admin_access: bool = minor >= 32;
     /// Whether devices allocated with admin access are not recorded (up to 1.33).
-    pub(crate) fn forgets_admin_access(&self) -> bool {
-        self.minor <= 33
-    }
-
+    forgets_admin_access: bool = minor <= 33;
     /// Whether a device's taints of every effect repel requests (up to 1.34): since 1.35 some effects do not.
-    pub(crate) fn every_taint_repels(&self) -> bool {
-        self.minor <= 34
-    }
-
+    every_taint_repels: bool = minor <= 34;
     /// Whether a DeviceTaintRule without a selector matches all devices (`resourceslice/tracker/tracker.go`, up to 1.36); since 1.37 none.
-    pub(crate) fn taint_rules_default_to_all(&self) -> bool {
-        self.minor <= 36
-    }
-
+    taint_rules_default_to_all: bool = minor <= 36;
     /// Whether a DeviceTaintRule may name a class and have selectors (`resourceslice/tracker/tracker.go`, up to 1.34).
-    pub(crate) fn taint_rules_select(&self) -> bool {
-        self.minor <= 34
-    }
-
+    taint_rules_select: bool = minor <= 34;
     /// Whether a device with node operations to skip is rejected where the node cannot skip them (the newest allocator of 1.37).
-    pub(crate) fn checks_node_operations(&self) -> bool {
-        self.minor >= 37 && self.channel == Channel::Experimental
-    }
-
+    checks_node_operations: bool = minor >= 37 && self.channel == Channel::Experimental;
     /// Whether an allocated claim is checked for node operations that its node cannot skip (`plugins/dynamicresources/dynamicresources.go`, since
     /// 1.37).
-    pub(crate) fn claims_may_skip_operations(&self) -> bool {
-        self.minor >= 37
-    }
-
+    claims_may_skip_operations: bool = minor >= 37;
     /// Whether claims that a group's cycle just allocated count as available on every node (`plugins/dynamicresources/dynamicresources.go`, up to 1.36).
-    pub(crate) fn pending_claims_are_available(&self) -> bool {
-        self.minor <= 36
-    }
-
+    pending_claims_are_available: bool = minor <= 36;
     /// Whether it reports a claim that would become too large, so that the alternatives of an earlier request are tried at once
     /// (`errAllocationResultMaxSizeExceeded`).
-    pub(crate) fn reports_too_many_devices(&self) -> bool {
-        self.minor >= 36 || (self.minor >= 34 && self.channel >= Channel::Incubating)
-    }
-
+    reports_too_many_devices: bool = minor >= 36 || (minor >= 34 && self.channel >= Channel::Incubating);
     /// Whether the search checks how many devices a claim would hold (since 1.33).
-    pub(crate) fn limits_devices_in_search(&self) -> bool {
-        self.minor >= 33
-    }
-
+    limits_devices_in_search: bool = minor >= 33;
     /// Whether exceeding the limit of a claim's devices rejects the request, not the claim as a whole (since 1.37).
-    pub(crate) fn limits_devices_by_request(&self) -> bool {
-        self.minor >= 37
-    }
-
+    limits_devices_by_request: bool = minor >= 37;
     /// Whether the search for the next device of a request resumes after the previous one.
-    pub(crate) fn resumes(&self) -> bool {
-        self.minor >= 36 && self.channel >= Channel::Incubating
-    }
-
+    resumes: bool = minor >= 36 && self.channel >= Channel::Incubating;
     /// Whether an alternative is matched with devices under the index of the previous one (up to 1.35).
-    pub(crate) fn matches_as_previous_alternative(&self) -> bool {
-        self.minor <= 35
-    }
-
+    matches_as_previous_alternative: bool = minor <= 35;
     /// Whether the second device of an alternative that requests all is one of the first alternative's (up to 1.35).
-    pub(crate) fn all_goes_on_with_first_alternative(&self) -> bool {
-        self.minor <= 35
-    }
-
+    all_goes_on_with_first_alternative: bool = minor <= 35;
     /// Whether a request for all devices is rejected if there are none (since 1.33).
-    pub(crate) fn all_needs_a_device(&self) -> bool {
-        self.minor >= 33
-    }
-
+    all_needs_a_device: bool = minor >= 33;
     /// Whether a request for all devices keeps those it allocated when the rest fails (up to 1.33).
-    pub(crate) fn all_keeps(&self) -> bool {
-        self.minor <= 33
-    }
-
+    all_keeps: bool = minor <= 33;
     /// Whether the whole search ends where a request for all devices cannot get one of them (up to 1.32).
-    pub(crate) fn all_ends_search(&self) -> bool {
-        self.minor <= 32
-    }
-
+    all_ends_search: bool = minor <= 32;
     /// Whether a request for all devices skips those it cannot get (1.31); where none is left for the rest, that is an error.
-    pub(crate) fn all_passes_over_refused(&self) -> bool {
-        self.minor <= 31
-    }
-
+    all_passes_over_refused: bool = minor <= 31;
     /// Whether a request for all devices counts those that its class does not select, too (1.31).
-    pub(crate) fn all_ignores_class(&self) -> bool {
-        self.minor <= 31
-    }
-
+    all_ignores_class: bool = minor <= 31;
     /// Whether a request for all devices counts those that lack the requested capacity, so that it then fails (since 1.37).
-    pub(crate) fn all_counts_full_devices(&self) -> bool {
-        self.minor >= 37
-    }
-
+    all_counts_full_devices: bool = minor >= 37;
     /// Whether the allocator panics where a request for all devices includes one that consumes counters (1.35).
-    pub(crate) fn all_crashes_on_counters(&self) -> bool {
-        self.minor == 35
-    }
+    all_crashes_on_counters: bool = minor == 35;
 }

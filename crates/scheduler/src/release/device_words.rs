@@ -31,19 +31,15 @@ impl Rules {
             _ => format!("could not find ResourceClaim \"{namespace}/{name}\""),
         }
     }
+}
+
+rules_of! {
+    Rules, self, minor = self.release.0;
 
     /// How the error calls the pod that a claim was not created for (`resourceclaim/resourceclaim.go` IsForPod).
-    pub(crate) fn claim_owner_kind(&self) -> &'static str {
-        if self.release.0 >= 36 { "Pod" } else { "pod" }
-    }
-
+    claim_owner_kind: &'static str = if minor >= 36 { "Pod" } else { "pod" };
     /// Whether errors about what a device consumes of its node name the device's driver (`nodeallocatabledynamicresources.go`, since 1.37).
-    pub(crate) fn node_allocatable_errors_name_driver(&self) -> bool {
-        self.release.0 >= 37
-    }
-
+    node_allocatable_errors_name_driver: bool = minor >= 37;
     /// The field with what a device consumes of its node, by its name in errors (the same file).
-    pub(crate) fn node_allocatable_field(&self) -> &'static str {
-        if self.release.0 >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" }
-    }
+    node_allocatable_field: &'static str = if minor >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" };
 }

@@ -5,7 +5,6 @@ use crate::Release;
 
 use super::span::{Span, between, since};
 
-/// An extension point of the scheduling framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, clippy::enum_variant_names, reason = "upstream's names")]
 pub(crate) enum Point {
@@ -139,17 +138,14 @@ const PLUGIN_POINTS: &[(&str, &[(Point, Span)])] = &[
     ("NodeResourceLimits", &[(Point::PreScore, between(18, 18)), (Point::Score, between(18, 18))]),
 ];
 
-/// Whether a plugin is in-tree in that release.
 pub(crate) fn is_in_tree(name: &str, release: Release) -> bool {
     extends_of(name).iter().any(|(_, releases)| releases.contains(release))
 }
 
-/// Whether a plugin is in-tree in some release.
 pub(crate) fn was_in_tree(name: &str) -> bool {
     !extends_of(name).is_empty()
 }
 
-/// Whether a plugin extends a point.
 pub(crate) fn extends(name: &str, point: Point, release: Release) -> bool {
     extends_of(name).iter().any(|(extended, releases)| *extended == point && releases.contains(release))
 }

@@ -1,6 +1,9 @@
 //! What each release of kube-scheduler is: its rules, its feature gates and their defaults, its default plugins, and which release wrote the data.
 //! Only this layer compares releases; every difference between two of them has a name here.
 
+#[macro_use]
+mod rows;
+
 mod affinity_rules;
 mod arguments;
 mod claim_rules;
@@ -14,7 +17,7 @@ mod extension_points;
 mod formulas;
 mod gate_lifecycle;
 mod gates;
-mod known;
+mod known_releases;
 mod node_rules;
 mod policy_rules;
 mod predicate_affinity_rules;
@@ -40,7 +43,7 @@ pub(crate) use formulas::{
 };
 pub use gate_lifecycle::refusals as gate_refusals;
 pub use gates::Gates;
-pub use known::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, applied_release, scheduler_patch, scheduler_release};
+pub use known_releases::{NEWEST_SCHEDULER, OLDEST_SCHEDULER, UnknownRelease, applied_release, scheduler_patch, scheduler_release};
 pub(crate) use policy_rules::PolicyRules;
 pub(crate) use predicate_affinity_rules::TermGrouping;
 pub(crate) use predicate_rules::runs_predicates_as_plugins;

@@ -10,7 +10,6 @@ pub(crate) enum BudgetCount {
     Unchanged,
     /// A pod's budgets before the first that allows no more disruptions.
     UntilUsedUp,
-    /// All budgets of a pod.
     All,
     /// A pod's budgets up to the first that it violates.
     UntilViolated,
@@ -23,85 +22,46 @@ impl BudgetCount {
     }
 }
 
-impl Rules {
+rules_of! {
+    Rules, self, minor = self.release.0;
+
     /// How budgets are decremented (`framework/preemption/util.go` since 1.37).
-    pub(crate) fn budget_count(&self) -> BudgetCount {
-        match self.release.0 {
-            ..=17 => BudgetCount::Unchanged,
-            18 => BudgetCount::UntilUsedUp,
-            19..=36 => BudgetCount::All,
-            _ => BudgetCount::UntilViolated,
-        }
-    }
-
+    budget_count: BudgetCount = match minor {
+        ..=17 => BudgetCount::Unchanged,
+        18 => BudgetCount::UntilUsedUp,
+        19..=36 => BudgetCount::All,
+        _ => BudgetCount::UntilViolated,
+    };
     /// Whether a pod in its budget's `disruptedPods` does not count again (filterPodsWithPDBViolation, since 1.19).
-    pub(crate) fn disrupted_pods_are_free(&self) -> bool {
-        self.release.0 >= 19
-    }
-
+    disrupted_pods_are_free: bool = minor >= 19;
     /// Whether start times count for the importance of pods and for the node that is picked (`util/utils.go` GetPodStartTime,
     /// GetEarliestPodStartTime, since 1.15).
-    pub(crate) fn victims_by_start(&self) -> bool {
-        self.release.0 >= 15
-    }
-
+    victims_by_start: bool = minor >= 15;
     /// Whether only nodes with pods of lower priority are candidates (selectVictimsOnNode, since 1.21).
-    pub(crate) fn candidates_need_victims(&self) -> bool {
-        self.release.0 >= 21
-    }
-
+    candidates_need_victims: bool = minor >= 21;
     /// Whether not all candidates are kept (calculateNumCandidates, since 1.20).
-    pub(crate) fn keeps_some_candidates(&self) -> bool {
-        self.release.0 >= 20
-    }
-
+    keeps_some_candidates: bool = minor >= 20;
     /// Whether groups of pods are evicted as one for a single pod, too (`default_preemption.go` SelectVictimsOnNode, since 1.37 with the gate
     /// GenericWorkload).
-    pub(crate) fn pods_evict_groups(&self) -> bool {
-        self.group_cycles && self.release.0 >= 37
-    }
-
+    pods_evict_groups: bool = self.group_cycles && minor >= 37;
     /// Whether a group of pods counts from its earliest start time (`framework/preemption/util.go`, since 1.37); in 1.36 from that of its first pod
     /// (`types.go`).
-    pub(crate) fn groups_start_with_earliest_pod(&self) -> bool {
-        self.release.0 >= 37
-    }
-
+    groups_start_with_earliest_pod: bool = minor >= 37;
     /// Whether pods of groups evicted as one count even if their nodes do not exist (`framework/preemption/util.go`, since 1.37).
-    pub(crate) fn groups_have_pods_of_lost_nodes(&self) -> bool {
-        self.release.0 >= 37
-    }
-
+    groups_have_pods_of_lost_nodes: bool = minor >= 37;
     /// Whether a pod has the priority of its root group (`framework/preemption/util.go` GetPodPriority, since 1.37).
-    pub(crate) fn pods_have_priority_of_group(&self) -> bool {
-        self.release.0 >= 37
-    }
-
+    pods_have_priority_of_group: bool = minor >= 37;
     /// Whether budgets are compared with every pod of a group evicted as one (filterVictimsWithPDBViolation, since 1.37); in 1.36 with none after the
     /// first that violates one.
-    pub(crate) fn every_pod_of_group_counts(&self) -> bool {
-        self.release.0 >= 37
-    }
-
+    every_pod_of_group_counts: bool = minor >= 37;
     /// Whether an earlier preemption is not awaited on a nominated node that is UnschedulableAndUnresolvable (PodEligibleToPreemptOthers, since
     /// 1.19).
-    pub(crate) fn unresolvable_nodes_are_not_awaited(&self) -> bool {
-        self.release.0 >= 19
-    }
-
+    unresolvable_nodes_are_not_awaited: bool = minor >= 19;
     /// Whether, with the gate PodDisruptionConditions, only terminating pods that were preempted are awaited (podTerminatingByPreemption, since
     /// 1.27).
-    pub(crate) fn awaits_preempted_pods(&self) -> bool {
-        self.release.0 >= 27
-    }
-
+    awaits_preempted_pods: bool = minor >= 27;
     /// Whether the messages of PostFilter plugins come in the order of a Go map (`framework/runtime/framework.go` RunPostFilterPlugins, 1.26).
-    pub(crate) fn post_filters_in_random_order(&self) -> bool {
-        self.release.0 == 26
-    }
-
+    post_filters_in_random_order: bool = minor == 26;
     /// Whether the message names the node that preemption picks (`default_preemption.go` PostFilter, since 1.37).
-    pub(crate) fn names_picked_node(&self) -> bool {
-        self.release.0 >= 37
-    }
+    names_picked_node: bool = minor >= 37;
 }

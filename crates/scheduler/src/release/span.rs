@@ -2,7 +2,6 @@
 
 use crate::Release;
 
-/// A first and a last release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     first: u16,
@@ -20,7 +19,6 @@ pub(crate) const fn between(first: u16, last: u16) -> Span {
 }
 
 impl Span {
-    /// Whether a release is one of them.
     pub(crate) fn contains(self, release: Release) -> bool {
         (self.first..=self.last).contains(&release.0)
     }

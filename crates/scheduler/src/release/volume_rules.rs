@@ -4,7 +4,6 @@
 
 use crate::{Gates, Release};
 
-/// The rules for volumes of one release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VolumeRules {
     minor: u16,
@@ -22,22 +21,8 @@ const MIGRATION_GATES: [(&str, &str, u16); 6] = [
 ];
 
 impl VolumeRules {
-    /// The rules of a release.
     pub(crate) fn of(release: Release) -> Self {
         Self { minor: release.0 }
-    }
-
-    /// The reason why a bound volume cannot be reached (`binder.go` ErrReasonNodeConflict).
-    pub(crate) fn node_conflict(self) -> &'static str {
-        if self.minor >= 33 { "node(s) didn't match PersistentVolume's node affinity" } else { "node(s) had volume node affinity conflict" }
-    }
-
-    /// The reason for a claim whose volume does not exist (`binder.go` ErrReasonPVNotExist).
-    pub(crate) fn missing_volume(self) -> &'static str {
-        match self.minor {
-            ..=22 => "pvc(s) bound to non-existent pv(s)",
-            _ => "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-        }
     }
 
     /// Why the claim of an ephemeral volume is not the pod's (`component-helpers/storage/ephemeral/ephemeral.go` VolumeIsForPod).
@@ -48,57 +33,9 @@ impl VolumeRules {
         }
     }
 
-    /// Whether the node a claim is to be provisioned for is read from its annotation (`binder.go` FindPodVolumes, since 1.14). Up to 1.13 such claims
-    /// are no longer unbound, or that node is not known.
-    pub(crate) fn reads_selected_node(self) -> bool {
-        self.minor >= 14
-    }
-
-    /// Whether a claim gets volumes of the class in its spec, none of which has another class that its annotation names (`scheduler_binder.go`
-    /// findMatchingVolumes, 1.10–1.15).
-    pub(crate) fn lists_volumes_by_class_of_spec(self) -> bool {
-        (10..=15).contains(&self.minor)
-    }
-
-    /// Whether a capacity's `maximumVolumeSize` counts (`binder.go` hasEnoughCapacity, since 1.21).
-    pub(crate) fn reads_maximum_volume_size(self) -> bool {
-        self.minor >= 21
-    }
-
-    /// Whether a volume's spec has node affinity (`pkg/volume/util/util.go` CheckNodeAffinity, since 1.10).
-    pub(crate) fn reads_spec_affinity(self) -> bool {
-        self.minor >= 10
-    }
-
-    /// Whether a volume's alpha annotation has node affinity (the same place, up to 1.11).
-    pub(crate) fn reads_annotated_affinity(self) -> bool {
-        self.minor <= 11
-    }
-
-    /// Whether VolumeAttributesClasses are known (`pv_helpers.go` FindMatchingVolume, since 1.31).
-    pub(crate) fn knows_attributes_classes(self) -> bool {
-        self.minor >= 31
-    }
-
-    /// Whether a free volume must be in the phase Available (`pv_helpers.go` FindMatchingVolume, since 1.13).
-    pub(crate) fn wants_available_phase(self) -> bool {
-        self.minor >= 13
-    }
-
     /// Whether volumes of an in-tree plugin are translated: those of Ceph came with 1.23 and were removed in 1.31.
     pub(crate) fn translates(self, plugin: &str) -> bool {
         plugin != "kubernetes.io/rbd" || (23..=30).contains(&self.minor)
-    }
-
-    /// Whether the zone labels without `beta` are translated (`in_tree_volume.go`, `gce_pd.go`, since 1.21). Up to 1.20 only the beta labels were,
-    /// and the volume's own label replaced all its node affinity.
-    pub(crate) fn translates_zone_labels(self) -> bool {
-        self.minor >= 21
-    }
-
-    /// Whether the driver supports only managed Azure disks (`azure_disk.go`, checked for PersistentVolumes since 1.22).
-    pub(crate) fn checks_azure_kind(self) -> bool {
-        self.minor >= 22
     }
 
     /// Whether in-tree volumes count as their driver's (`plugins/nodevolumelimits/utils.go` isCSIMigrationOn, since 1.16), by the gates of their
@@ -120,4 +57,40 @@ impl VolumeRules {
         let gate = MIGRATION_GATES.iter().find(|(name, ..)| *name == plugin);
         gates.on("CSIMigration") && gate.is_some_and(|(_, gate, _)| gates.on(named(gate)))
     }
+}
+
+rules_of! {
+    VolumeRules, self, minor = self.minor;
+
+    /// The reason why a bound volume cannot be reached (`binder.go` ErrReasonNodeConflict).
+    node_conflict: &'static str = match minor {
+        ..=32 => "node(s) had volume node affinity conflict",
+        _ => "node(s) didn't match PersistentVolume's node affinity",
+    };
+    /// The reason for a claim whose volume does not exist (`binder.go` ErrReasonPVNotExist).
+    missing_volume: &'static str = match minor {
+        ..=22 => "pvc(s) bound to non-existent pv(s)",
+        _ => "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    };
+    /// Whether the node a claim is to be provisioned for is read from its annotation (`binder.go` FindPodVolumes, since 1.14). Up to 1.13 such claims
+    /// are no longer unbound, or that node is not known.
+    reads_selected_node: bool = minor >= 14;
+    /// Whether a claim gets volumes of the class in its spec, none of which has another class that its annotation names (`scheduler_binder.go`
+    /// findMatchingVolumes, 1.10–1.15).
+    lists_volumes_by_class_of_spec: bool = (10..=15).contains(&minor);
+    /// Whether a capacity's `maximumVolumeSize` counts (`binder.go` hasEnoughCapacity, since 1.21).
+    reads_maximum_volume_size: bool = minor >= 21;
+    /// Whether a volume's spec has node affinity (`pkg/volume/util/util.go` CheckNodeAffinity, since 1.10).
+    reads_spec_affinity: bool = minor >= 10;
+    /// Whether a volume's alpha annotation has node affinity (the same place, up to 1.11).
+    reads_annotated_affinity: bool = minor <= 11;
+    /// Whether VolumeAttributesClasses are known (`pv_helpers.go` FindMatchingVolume, since 1.31).
+    knows_attributes_classes: bool = minor >= 31;
+    /// Whether a free volume must be in the phase Available (`pv_helpers.go` FindMatchingVolume, since 1.13).
+    wants_available_phase: bool = minor >= 13;
+    /// Whether the zone labels without `beta` are translated (`in_tree_volume.go`, `gce_pd.go`, since 1.21). Up to 1.20 only the beta labels were,
+    /// and the volume's own label replaced all its node affinity.
+    translates_zone_labels: bool = minor >= 21;
+    /// Whether the driver supports only managed Azure disks (`azure_disk.go`, checked for PersistentVolumes since 1.22).
+    checks_azure_kind: bool = minor >= 22;
 }

@@ -12,7 +12,6 @@ use crate::framework::Fix;
 
 use super::volume::{bound, freed, stored, volume_for};
 
-/// The taint of a cordoned node.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 impl Fix {

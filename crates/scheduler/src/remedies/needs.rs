@@ -98,7 +98,6 @@ pub(super) fn of_unnamed(cycle: &Cycle<'_>, plugin: &'static str) -> Vec<FilterN
     needs.into_iter().map(|need| FilterNeed::of(plugin, need)).collect()
 }
 
-/// Returns the plugin of that name in the profile.
 pub(super) fn in_profile<'a>(cycle: &Cycle<'a>, name: &str) -> Option<&'a dyn Plugin> {
     cycle.profile.rows().find(|entry| entry.name == name).map(|entry| entry.plugin)
 }

@@ -14,7 +14,6 @@ use crate::framework::{Fix, MOST_CHANGES, Obstacle};
 
 use super::trial::Trial;
 
-/// How many sets are reported for a node.
 const MAX_SETS_REPORTED: usize = 2;
 
 /// What is known of a set of changes.
@@ -26,12 +25,10 @@ enum Known {
     Needs(Arc<Vec<Vec<Fix>>>),
 }
 
-/// The search on one node.
 pub(super) struct RemedySearch<'a> {
     pod: &'a PodInfo,
     profile: &'a Profile,
     node: &'a Arc<str>,
-    /// How many trials are left.
     left: usize,
     known: HashMap<Vec<Fix>, Known>,
     ranks: HashMap<PodKey, i64>,
@@ -152,7 +149,6 @@ impl<'a> RemedySearch<'a> {
         Some(known)
     }
 
-    /// Every change that was considered.
     #[cfg(test)]
     pub(super) fn considered(&self) -> Vec<Fix> {
         let needs = self.known.values().filter_map(|known| match known {

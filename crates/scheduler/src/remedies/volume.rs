@@ -15,7 +15,6 @@ pub(super) fn stored(volume: PersistentVolume) -> (ObjectKey, Option<CachedObjec
     (key, Some(CachedObject::PersistentVolume(Arc::new(volume))))
 }
 
-/// Returns a released volume made available.
 pub(super) fn freed(released: &PersistentVolume) -> PersistentVolume {
     let mut freed = released.clone();
     freed.spec.get_or_insert_default().claim_ref = None;

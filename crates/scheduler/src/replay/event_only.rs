@@ -26,10 +26,8 @@ struct FailedScheduling {
     uid: String,
     /// The revision of the pod's version that was evaluated.
     seen: i64,
-    /// The revision of the Event.
     revision: i64,
     message: Arc<str>,
-    /// How many Events it stands for.
     count: i64,
     /// Whether later ones are written only when the series is refreshed.
     in_series: bool,

@@ -104,7 +104,6 @@ pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str
     names.filter(delayed).collect()
 }
 
-/// Whether a volume is taken for one of the pod's claims.
 pub(super) fn claims_volume(volume: Option<&CachedObject>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
     let Some(CachedObject::PersistentVolume(volume)) = volume else { return false };
     let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());

@@ -84,7 +84,6 @@ impl Replay {
     }
 }
 
-/// Whether a change is one of the pod.
 pub(super) fn is_of(change: &ObjectChange, pod: &PodInfo) -> bool {
     change.key.kind == WatchedKind::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
 }

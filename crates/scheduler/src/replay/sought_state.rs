@@ -111,7 +111,6 @@ impl Replay {
         None
     }
 
-    /// As many of some neighbours as are tried.
     pub(super) fn first_tried(&self, mut neighbours: Vec<usize>) -> Vec<usize> {
         neighbours.truncate((TRIED_NODES / self.state.node_count().max(1)).clamp(*NEIGHBOURS_TRIED.start(), *NEIGHBOURS_TRIED.end()));
         neighbours

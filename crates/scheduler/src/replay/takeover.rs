@@ -14,14 +14,12 @@ pub struct RestartedSchedulers {
     pub others: bool,
 }
 
-/// What a takeover means for a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Concern {
     /// It began anew.
     Certain,
     /// It may have begun anew.
     Possible,
-    /// It went on.
     None,
 }
 

@@ -31,13 +31,11 @@ impl<'a> Document<'a> {
         Self { value: self.value.get(name).unwrap_or(&NULL_VALUE), path }
     }
 
-    /// The elements of a list.
     pub(crate) fn elements(&self) -> Vec<Self> {
         let list = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
         list.iter().enumerate().map(|(at, value)| Self { value, path: format!("{}[{at}]", self.path) }).collect()
     }
 
-    /// The strings of a list.
     pub(crate) fn texts(&self) -> Vec<Arc<str>> {
         self.elements().iter().map(|entry| entry.text().into()).collect()
     }
@@ -52,12 +50,10 @@ impl<'a> Document<'a> {
         self.value.is_null()
     }
 
-    /// The value itself.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
 
-    /// Its field path.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }

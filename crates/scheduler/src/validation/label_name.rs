@@ -15,7 +15,6 @@ pub(crate) fn of_name(text: &str, release: Release) -> Vec<String> {
     ValidationWords::of(release).labels().key_problems(text)
 }
 
-/// Returns the errors of a label value.
 pub(crate) fn of_value(text: &str, release: Release) -> Vec<String> {
     ValidationWords::of(release).labels().value_problems(text)
 }

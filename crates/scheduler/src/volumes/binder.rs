@@ -142,7 +142,6 @@ impl<'a> Binder<'a> {
         Some(migrated.map_or(Ok(own), |(_, affinity)| affinity.as_ref()))
     }
 
-    /// The volumes of the claim's class.
     fn volumes_for(&self, claim: &PersistentVolumeClaim) -> Option<&VolumeList> {
         let class = claim_class(claim);
         let by_spec = self.rules.lists_volumes_by_class_of_spec();
@@ -221,7 +220,6 @@ enum Room {
     NotAsked,
     /// There is no room.
     None,
-    /// These capacities have room.
     In(Vec<Arc<CSIStorageCapacity>>),
 }
 

@@ -9,7 +9,6 @@ use crate::cluster::{Amount, ClusterState, PodInfo, VolumeSource};
 use crate::framework::{Cycle, Fix, Need, Obstacle, VolumeRequest};
 use crate::release::VolumeRules;
 
-/// A volume of a pod that is a claim.
 pub(crate) struct ClaimRef {
     /// The claim's name.
     pub name: Arc<str>,
@@ -45,7 +44,6 @@ pub(super) fn storage_request(claim: &PersistentVolumeClaim) -> Option<Amount> {
     requests.get("storage").and_then(|quantity| Amount::parse(&quantity.0))
 }
 
-/// Whether the pod is the object's controller.
 pub(crate) fn is_controlled_by(metadata: &ObjectMeta, pod: &PodInfo) -> bool {
     let controller = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
     controller.is_some_and(|owner| *owner.uid == *pod.uid)
@@ -99,7 +97,6 @@ fn is_delayed(claim: &PersistentVolumeClaim, state: &ClusterState) -> Result<boo
     }
 }
 
-/// An annotation's value.
 pub(super) fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }

@@ -76,7 +76,6 @@ impl ListedVolume {
     }
 }
 
-/// A claim and the volumes it may get.
 pub(super) struct Matching<'a> {
     claim: &'a PersistentVolumeClaim,
     request: Amount,

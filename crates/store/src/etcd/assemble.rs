@@ -22,7 +22,6 @@ pub(super) struct Assembler {
     next: Revision,
     /// Changes of the one revision that may be incomplete.
     held: Vec<Event>,
-    /// How many bytes these take.
     bytes: usize,
 }
 

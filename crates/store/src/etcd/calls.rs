@@ -34,7 +34,6 @@ const MAX_WAITING_REQUESTS: usize = 100;
 
 type Token = AsciiMetadataValue;
 
-/// One member's etcd.
 #[derive(Clone)]
 pub(super) struct Client {
     channel: CountedChannel,
@@ -43,7 +42,6 @@ pub(super) struct Client {
     login: Option<Arc<Login>>,
 }
 
-/// Who asks.
 struct Login {
     config: Arc<EtcdConfig>,
     token: Mutex<Token>,
@@ -64,7 +62,6 @@ impl Client {
         Ok(client)
     }
 
-    /// Reads a range.
     pub(super) async fn range(&self, asked: RangeRequest) -> Result<RangeResponse, Status> {
         self.unary(RANGE_METHOD, asked).await
     }
@@ -81,7 +78,6 @@ impl Client {
         self.with_token(open).await
     }
 
-    /// Opens a watch.
     pub(super) async fn watch(&self, asked: WatchCreateRequest) -> Result<WatchStream, Status> {
         let open = |token| {
             let (requests, mut waiting) = channel(MAX_WAITING_REQUESTS);
@@ -180,7 +176,6 @@ fn is_token_refused(status: &Status) -> bool {
     }
 }
 
-/// A watch's stream.
 pub(super) struct WatchStream {
     requests: Sender<WatchRequest>,
     answers: Streaming<WatchResponse>,

@@ -24,7 +24,6 @@ pub type Reporter = Arc<dyn Fn(&str) + Send + Sync>;
 /// How long a cluster that has no leader is not asked for one again.
 const LEADERLESS_PAUSE: Duration = Duration::from_secs(15);
 
-/// All endpoints of one cluster.
 pub(super) struct Cluster {
     pub config: Arc<EtcdConfig>,
     pub members: Vec<EndpointConnection>,
@@ -107,7 +106,6 @@ impl Cluster {
         self.config.endpoints.join(",")
     }
 
-    /// Reports to the user.
     pub(super) fn report(&self, text: &str) {
         (self.notice)(text);
     }

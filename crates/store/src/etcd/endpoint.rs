@@ -17,7 +17,6 @@ pub(super) struct Endpoint {
     pub tls: bool,
 }
 
-/// The port of etcd's client API.
 const CLIENT_PORT: u16 = 2379;
 
 /// Refuses endpoints with a user name or password in them (`https://user:password@host`), before anything names them. etcdctl drops

@@ -49,7 +49,6 @@ pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) ->
     cluster.ask(count).await
 }
 
-/// Whether one of the troubles is of a class.
 pub(super) fn has(troubles: &[Trouble], class: Class) -> bool {
     troubles.iter().any(|trouble| trouble.class == class)
 }

@@ -81,13 +81,11 @@ pub(super) async fn key_history(
     Ok(KeyHistory { items: Box::pin(items), unsearched })
 }
 
-/// A change that was found.
 enum FoundVersion {
     /// A put, with its value.
     Kept(KeyValue),
     /// A put whose value was not kept.
     Put(Revision),
-    /// A deletion.
     Deleted(Revision),
 }
 
@@ -132,7 +130,6 @@ struct GenerationSearch<'a> {
     key: &'a [u8],
     /// The oldest readable revision; a compaction meanwhile moves it.
     oldest: Revision,
-    /// What is after this revision has been searched.
     last: Revision,
     /// The newest first.
     found: Vec<FoundVersion>,

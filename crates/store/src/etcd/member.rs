@@ -22,7 +22,6 @@ const HTTP2_WINDOW_BYTES: u32 = 8 << 20;
 /// The same of all answers together: what nobody reads yet, such as a new watch's backlog, leaves room for the answers to other calls.
 const CONNECTION_WINDOW: u32 = 4 * HTTP2_WINDOW_BYTES;
 
-/// One endpoint and its connection.
 pub(super) struct EndpointConnection {
     pub endpoint: Arc<Endpoint>,
     channel: Channel,

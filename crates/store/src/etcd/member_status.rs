@@ -8,7 +8,6 @@ use super::trouble::{Class, Trouble};
 use crate::proto::etcdserverpb::StatusResponse;
 
 impl EndpointConnection {
-    /// Asks this member for its status.
     pub(super) async fn status(&self, config: &EtcdConfig) -> Result<StatusResponse, Trouble> {
         let asked = |client: Client| async move {
             let answer = client.status().await?;

@@ -14,7 +14,6 @@ const LARGEST_PAGE: i64 = 10_000;
 /// holds more keys than this many pages ends nearer.
 const COUNTED_PAGES: i64 = 16;
 
-/// One request of many.
 #[derive(Clone)]
 pub(super) struct PageRequest {
     /// What it asks for: from its first key to its own end, which may lie before the range's.
@@ -106,7 +105,6 @@ impl PageRequest {
     }
 }
 
-/// The length of a key's directory.
 fn directory(key: &[u8]) -> usize {
     key.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1)
 }
@@ -123,24 +121,23 @@ impl PageSize {
     /// The longest that etcd is left alone between two pages.
     const LONGEST_REST: Duration = Duration::from_secs(2);
     /// etcd is at work elsewhere when a message of a stream is so long in coming.
-    const SLOW: Duration = Duration::from_millis(250);
+    const SLOW_ANSWER: Duration = Duration::from_millis(250);
     /// A page smaller than this says little about etcd's pace.
-    const TELLING: usize = 256 << 10;
+    const TELLING_BYTES: usize = 256 << 10;
 
-    /// Pages of this many bytes.
     pub(super) fn of(bytes: usize) -> Self {
         Self { bytes, best: None }
     }
 
     /// How long to leave etcd alone after one of a stream's messages, which come many a second while etcd is well.
     pub(super) fn rest_of_stream(took: Duration) -> Duration {
-        if took < Self::SLOW { Duration::ZERO } else { took.min(Self::LONGEST_REST) }
+        if took < Self::SLOW_ANSWER { Duration::ZERO } else { took.min(Self::LONGEST_REST) }
     }
 
     /// How long to leave etcd alone after a page that took so long: not at all while it gives pages as fast as it did, else as long as it
     /// took longer.
     pub(super) fn rest(&mut self, bytes: usize, took: Duration) -> Duration {
-        if bytes < Self::TELLING {
+        if bytes < Self::TELLING_BYTES {
             return Duration::ZERO;
         }
         let pace = took.div_f64(bytes as f64 / f64::from(1 << 20));

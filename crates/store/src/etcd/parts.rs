@@ -17,7 +17,6 @@ const MOST_PARTS: u32 = 500_000;
 /// What the call fails with.
 pub(super) const TOO_MANY: &str = "a message has more parts than any of etcd's";
 
-/// A channel whose answers are counted.
 #[derive(Clone)]
 pub(super) struct CountedChannel(pub Channel);
 
@@ -84,7 +83,6 @@ enum MessagePlace {
     Tag,
     /// Within a field's number, which does not matter.
     Number,
-    /// Within the length of a field.
     Length {
         /// Whether its content counts by itself.
         is_message: bool,

@@ -20,7 +20,6 @@ use crate::proto::etcdserverpb::{RangeStreamResponse, ResponseHeader};
 use crate::proto::mvccpb::KeyValue;
 use crate::{KeyRange, Result, Want};
 
-/// The key-values of one page.
 pub(super) type PageValues = Vec<KeyValue>;
 
 /// Begins to read `page` and those after it to the end of `keys`. One page waits while one is worked on.
@@ -137,7 +136,6 @@ impl Ahead {
     }
 }
 
-/// What became of a stream.
 enum PageStream {
     Open(Box<Streaming<RangeStreamResponse>>),
     /// The member knows no such call: it is older than 3.7.

@@ -6,7 +6,6 @@ use super::trouble::Class;
 use super::watch::compacted_revision;
 use crate::{KeyRange, Result, Revision, RevisionSpan};
 
-/// Returns the revisions that can be read.
 pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
     let (key, newest) = head(cluster).await?;
     match revision_of(cluster, &key, 1).await {

@@ -15,7 +15,6 @@ pub(super) struct Trouble {
     pub hint: Option<String>,
 }
 
-/// What follows from a trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// This endpoint cannot be reached, or does not trust us, or we not it; another may do better.
@@ -43,7 +42,6 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// Whether another member may do better.
     pub(super) fn is_of_one_member(self) -> bool {
         matches!(self, Self::Endpoint | Self::NoLeader | Self::Silent | Self::Learner)
     }
@@ -74,7 +72,6 @@ impl Trouble {
         Self { class: Class::Untrue, problem, hint: None }
     }
 
-    /// The error for the user.
     pub(super) fn into_error(self, endpoint: &Endpoint) -> Error {
         none_answered(vec![self], &endpoint.to_string())
     }

@@ -38,7 +38,6 @@ pub(super) fn nonempty(start: &[u8]) -> Vec<u8> {
     if start.is_empty() { vec![0] } else { start.to_vec() }
 }
 
-/// How many bytes of keys and values these are.
 pub(super) fn bytes(values: &[mvccpb::KeyValue]) -> usize {
     values.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
 }

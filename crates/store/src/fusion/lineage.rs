@@ -63,13 +63,11 @@ impl<'a> Witness<'a> {
         Some(Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence })
     }
 
-    /// A file that was opened.
     pub(super) fn opened(part: &'a Part, source: &'a dyn Source) -> Self {
         let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
         Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence: WitnessSource::Open(source) }
     }
 
-    /// A live etcd.
     pub(super) fn live(name: &'a str, span: RevisionSpan, source: &'a dyn Source) -> Self {
         Self { name, span, has_all_keys: true, is_damaged: false, evidence: WitnessSource::Live(source) }
     }
@@ -291,7 +289,6 @@ fn agree_as_far_as_known(one: &KeyValue, other: &KeyValue) -> bool {
     agree(one.create_revision.0, other.create_revision.0) && agree(one.version, other.version)
 }
 
-/// Says what two sources have of one revision.
 pub(crate) fn disagreement(revision: i64, one: (&str, Option<&Event>), other: (&str, Option<&Event>)) -> String {
     let held = |(name, event): (&str, Option<&Event>)| match event {
         Some(event) => format!("{name} has {} {}", String::from_utf8_lossy(&event.key_value.key), digest(event)),

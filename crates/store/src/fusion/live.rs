@@ -24,12 +24,10 @@ pub(crate) struct LiveInput {
     pub tell: Tell,
 }
 
-/// A live etcd.
 pub(super) struct LivePart {
     pub name: Arc<str>,
     pub source: Box<dyn Source>,
     tell: Tell,
-    /// What was said already.
     told: Mutex<BTreeSet<String>>,
     checked: OnceCell<()>,
     /// What neither it nor the files have, once it was asked.
@@ -206,7 +204,6 @@ impl LivePart {
 
     /// The revision of its compaction, and what keys have of the time from a revision on to that, each with its number in its revision.
     async fn survivors(&self, ranges: &[KeyRange], from: i64) -> Result<(Revision, Vec<(i64, KeyValue)>)> {
-        /// Another compaction may come between.
         const MAX_COMPACTION_ATTEMPTS: usize = 5;
         for _ in 0..MAX_COMPACTION_ATTEMPTS {
             let RevisionSpan { oldest, compacted, .. } = self.source.span().await?;

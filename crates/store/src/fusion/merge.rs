@@ -151,7 +151,6 @@ struct Joined {
 }
 
 impl Joined {
-    /// Adds another copy.
     fn add(&mut self, part: usize, copy: &Event) {
         if !self.parts.contains(&part) {
             self.parts.push(part);

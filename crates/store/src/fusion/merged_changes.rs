@@ -18,12 +18,10 @@ use crate::{Error, Event, EventKind, KeyRange, Result, Revision, Until, WatchIte
 const MAX_WATCHED_REVISIONS: i64 = 5_000;
 /// A live etcd is watched over so many revisions that files have too.
 const MAX_LIGHT_REVISIONS: i64 = 50_000;
-/// How many keys are searched one by one.
 const MAX_KEYS_SEARCHED: usize = 2_000;
 
 /// How a live etcd is asked for revisions of the files.
 enum LiveReading {
-    /// Files have it all.
     Not,
     Watched,
     /// Key by key.
@@ -196,7 +194,6 @@ fn not_compared(live: &LivePart, error: &Error) -> String {
     format!("{} is not compared with the files: {error}", live.name)
 }
 
-/// The revisions at which a key was alive.
 fn alive_at(told: &[WatchItem], key: &[u8]) -> Vec<Revision> {
     let puts = told.iter().filter_map(|item| match item {
         WatchItem::Event(event) if event.kind == EventKind::Put && event.key_value.key == key => Some(event.revision),

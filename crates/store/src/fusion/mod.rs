@@ -111,7 +111,6 @@ impl Fused {
         self.pool.get(&self.parts, number)
     }
 
-    /// The revisions of the files.
     fn span_of_files(&self) -> RevisionSpan {
         let oldest = self.parts.iter().filter(|part| !part.is_empty()).map(|part| part.span).min_by_key(|span| span.oldest);
         let (oldest, compacted) = oldest.map_or((Revision(1), None), |span| (span.oldest, span.compacted));

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::load::Peek;
 use crate::{Result, RevisionSpan, Source, SourceKind};
 
-/// Opens a file.
 pub(crate) type Opener = Box<dyn Fn() -> Result<Box<dyn Source>> + Send + Sync>;
 
 /// One of several sources.
@@ -25,13 +24,10 @@ pub(crate) struct Part {
     late: Mutex<Vec<String>>,
 }
 
-/// Whether a part is open.
 pub(crate) enum PartState {
-    /// It stays open.
     Open(Arc<dyn Source>),
     /// It is opened when it is needed.
     Closed {
-        /// The bytes of the file.
         bytes: u64,
         open: Opener,
         /// What the file says of itself without being opened; dropped once it was compared with its neighbours.
@@ -143,7 +139,6 @@ impl Pool {
         Ok(source)
     }
 
-    /// Those that are open now.
     pub(super) fn opened(&self) -> Vec<(usize, Arc<dyn Source>)> {
         let pooled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pooled.iter().map(|pooled| (pooled.part, Arc::clone(&pooled.source))).collect()

@@ -141,7 +141,6 @@ impl Absent {
     }
 }
 
-/// A watch that keeps its source.
 fn owned_watch(source: Arc<dyn Source>, keys: KeyRange, from: Revision, to: Revision) -> BoxStream<'static, Result<WatchItem>> {
     try_stream! {
         let mut items = source.watch(keys, from, Until::Revision(to));

@@ -80,7 +80,6 @@ impl Fused {
     }
 }
 
-/// Adds what one source says.
 fn add(status: &mut SourceStatus, source: SourceStatus) {
     status.file_bytes += source.file_bytes;
     status.in_use_bytes += source.in_use_bytes;

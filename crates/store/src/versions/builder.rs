@@ -139,7 +139,6 @@ impl VersionsBuilder {
         }
     }
 
-    /// The bytes of an image.
     pub(crate) fn image_bytes(&self, image: u16) -> &Bytes {
         &self.images[usize::from(image)].bytes
     }
@@ -349,7 +348,6 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of a key.
     pub(crate) fn id(&mut self, key: &[u8]) -> u32 {
         let Self { bytes, ends, ids, hasher } = self;
         let known = |id: &u32| slice(bytes, ends, *id);
@@ -380,7 +378,6 @@ impl Interner {
         &self.bytes[place.start as usize..place.start as usize + place.length as usize]
     }
 
-    /// The bytes of all keys.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.bytes.into()
     }

@@ -67,7 +67,6 @@ pub(super) struct Layer {
     pub is_compaction_unknown: bool,
 }
 
-/// One version of one key.
 struct Version {
     main: i64,
     create_revision: i64,
@@ -98,7 +97,6 @@ impl Version {
     }
 }
 
-/// Bytes that versions lie in.
 #[derive(Default)]
 struct VersionBytes {
     bytes: Bytes,
@@ -123,7 +121,6 @@ impl VersionBytes {
 /// The most layers an index can distinguish.
 pub(super) const MAX_LAYERS: usize = 16;
 
-/// The index.
 pub(super) struct Versions {
     images: Vec<VersionBytes>,
     layers: Vec<Layer>,
@@ -143,7 +140,6 @@ pub(super) struct Versions {
     skipped: Vec<(i64, i64)>,
     /// The revisions of which a log says something else than what stands, ascending.
     contradicted: Vec<Revision>,
-    /// What it takes of a budget.
     _memory: Option<Reservation>,
 }
 
@@ -290,7 +286,6 @@ pub(super) enum Changes {
     Many {
         /// The versions not yet looked at.
         rest: Range<usize>,
-        /// The keys that count.
         keys: Range<u32>,
     },
 }

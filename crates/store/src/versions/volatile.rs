@@ -31,7 +31,6 @@ pub(crate) struct IndexedPut<'a> {
 }
 
 impl IndexedPut<'_> {
-    /// The key in the bucket.
     pub(crate) fn revision_key(&self) -> Vec<u8> {
         [&self.main.to_be_bytes()[..], b"_", &self.sub.to_be_bytes()].concat()
     }

@@ -107,6 +107,18 @@ fn an_archive_of_k3s_database_is_read_with_its_log() {
     assert!(source.damage().iter().any(|damage| damage.contains("tar archive is damaged or cut short")), "{:?}", source.damage());
 }
 
+/// Zeros over a header look like the archive's end.
+#[test]
+fn an_archive_that_goes_on_behind_its_end_is_not_whole() {
+    let db = decompressed("k120-story/snapshot.db.zst");
+    let mut bytes = archive(&[("a/night.db", &db), ("b.txt", b"text")], false);
+    let second = 512 + db.len().next_multiple_of(512);
+    bytes[second..second + 512].fill(0);
+    let source = open(&bytes).unwrap();
+    assert!(source.damage().iter().any(|damage| damage.contains("goes on behind its end")), "{:?}", source.damage());
+    assert_eq!(changes(&*source), changes(&*open(&db).unwrap()));
+}
+
 /// Nothing of a database's first page can be an archive's: its number is 0, and an entry has a name.
 #[test]
 fn a_database_is_not_taken_for_an_archive() {

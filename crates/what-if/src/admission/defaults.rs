@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::json::member;
 
-/// Sets what a pod leaves out.
 pub(super) fn set(pod: &mut Value) {
     let spec = member(pod, "spec");
     for (field, value) in [

@@ -21,7 +21,6 @@ pub(crate) fn count(world: &mut SimulatedCluster<'_>) {
     }
 }
 
-/// Counts the budgets of a namespace.
 fn count_in(world: &mut SimulatedCluster<'_>, namespace: &str) {
     let budgets = world.model.ids_in("PodDisruptionBudget", namespace);
     if budgets.is_empty() {
@@ -64,7 +63,6 @@ fn write_status(world: &mut SimulatedCluster<'_>, budget: &Value, counts: [i64; 
     world.model.put(budget);
 }
 
-/// A pod that budgets count.
 struct CountedPod {
     id: Id,
     info: Arc<PodInfo>,
@@ -112,7 +110,6 @@ impl Pods {
         near.into_iter().filter(|place| selector.matches(self.all[*place].info.labels())).collect()
     }
 
-    /// The places of the pods that have a label.
     fn with_label(&mut self, key: &str, value: &str) -> Vec<usize> {
         if !self.by_label.contains_key(key) {
             let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -153,7 +150,6 @@ fn expected(world: &mut SimulatedCluster<'_>, budget: &Value, pods: &[&CountedPo
     }
 }
 
-/// Kinds that have a scale.
 const SCALED_KINDS: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
 /// Kinds that have none: where the controller needs it, it allows no disruption (`failSafe`).
 const UNSCALED_KINDS: [&str; 3] = ["DaemonSet", "Job", "Node"];

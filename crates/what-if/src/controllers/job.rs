@@ -84,7 +84,6 @@ fn make(
     }
 }
 
-/// Makes a pod one of its Job's group.
 fn join(pod: &mut Value, group: &Value) {
     let name = &group["metadata"]["name"];
     pod["spec"]["schedulingGroup"] = json!({"podGroupName": name});

@@ -20,7 +20,6 @@ use super::model::Id;
 use super::seed::Choices;
 use super::simulated_cluster::SimulatedCluster;
 
-/// Kinds whose controllers are known here.
 pub(super) const KNOWN_KINDS: [&str; 6] = ["DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// Lets every controller look that has to; returns whether there was one.

@@ -12,7 +12,6 @@ use crate::model::Id;
 use crate::seed::Choices;
 use crate::simulated_cluster::SimulatedCluster;
 
-/// The taint of a cordoned node.
 const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
 /// The taint of a node that does not answer.
 const UNREACHABLE_TAINT: &str = "node.kubernetes.io/unreachable";

@@ -36,7 +36,6 @@ pub(super) enum Rules<'r> {
         /// How many active pods of the workload each node has.
         on_nodes: &'r BTreeMap<String, usize>,
     },
-    /// As Jobs do.
     Job,
 }
 

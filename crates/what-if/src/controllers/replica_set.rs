@@ -44,7 +44,6 @@ pub(super) fn sync(world: &mut SimulatedCluster<'_>, id: &Id, choices: &mut Choi
     delete_chosen(world, id, chosen);
 }
 
-/// Deletes the pods that were chosen.
 pub(super) fn delete_chosen(world: &mut SimulatedCluster<'_>, owner: &Id, chosen: Chosen) {
     if chosen.is_chance {
         world.caveats.insert(Unmodelled::DeletedByChance { workload: format!("{}/{}/{}", owner.kind, owner.namespace, owner.name) });

@@ -9,7 +9,6 @@ use crate::json::{member, text};
 use crate::model::Id;
 use crate::simulated_cluster::SimulatedCluster;
 
-/// The pod that a template makes for its owner.
 pub(super) fn pod(world: &mut SimulatedCluster<'_>, owner: &Value, name: &str) -> Value {
     let template = &owner["spec"]["template"];
     let mut metadata = json!({
@@ -46,7 +45,6 @@ pub(super) fn create(world: &mut SimulatedCluster<'_>, owner: &Value, mut pod: V
     false
 }
 
-/// Sets how many replicas a controller is to have.
 pub(crate) fn set_replicas(world: &mut SimulatedCluster<'_>, owner: &Value, replicas: i64) {
     let mut owner = owner.clone();
     member(&mut owner, "spec").insert("replicas".to_owned(), json!(replicas));

@@ -22,7 +22,6 @@ use events::{About, EventFilter};
 
 pub use node_pods::NodePods;
 
-/// How many of the last changes are read.
 const MAX_CHANGES_SHOWN: usize = 10;
 
 /// Up to this many objects, each change is dated as closely as a long history allows.

@@ -134,7 +134,6 @@ impl Gathering<'_> {
         Ok(found.len())
     }
 
-    /// Reads a namespace with all that is in it.
     async fn namespace(&mut self, namespace: &str) -> Result<usize> {
         let mut found = 0;
         for range in self.cluster.keys_of_namespace(namespace, self.at).await?.apart() {
@@ -220,7 +219,6 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// Reads one object.
     pub(super) async fn one(&self, id: &ObjectId) -> Result<Option<StoredObject>> {
         let kinds = self.cluster.kinds().await?;
         let api_version = if id.group.is_empty() { "v1".to_owned() } else { format!("{}/", id.group) };

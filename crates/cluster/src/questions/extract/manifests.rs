@@ -78,7 +78,6 @@ fn prefer(object: &mut Value, id: &ObjectId, versions: &Versions) -> Result<(), 
     if object["apiVersion"] == preferred.as_str() { Ok(()) } else { versions.convert(object, &preferred) }
 }
 
-/// Whether a value that is masked is still in the manifest.
 fn is_masked(object: &Object, manifest: &Value) -> bool {
     object
         .masked_places()

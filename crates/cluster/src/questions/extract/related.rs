@@ -37,7 +37,6 @@ impl Gathering<'_> {
         if with.rbac { self.add_rights().await } else { Ok(()) }
     }
 
-    /// What one object refers to.
     async fn referred(&mut self, id: &ObjectId, with: With) -> Result<BTreeSet<ObjectId>> {
         let Some(found) = self.gathered.objects.get(id) else { return Ok(BTreeSet::new()) };
         let mut referred = BTreeSet::new();

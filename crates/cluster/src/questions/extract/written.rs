@@ -32,12 +32,10 @@ impl By {
     }
 }
 
-/// Whether an object is extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It is not.
     No,
-    /// It is.
     Yes,
     /// It is, and may be too old: who wrote it since shows only in what it was then, which cannot be read any more.
     Maybe,
@@ -53,7 +51,6 @@ pub struct LastWritten {
 }
 
 impl LastWritten {
-    /// Whether every object is extracted.
     pub(super) fn takes_all(&self) -> bool {
         self.after.is_none() && self.takes_every_writer()
     }
@@ -65,9 +62,6 @@ impl LastWritten {
 
     /// Whether an object is extracted. Who wrote it since a revision shows in its version then; where that is not readable
     /// any more, all of its managers count, and those that wrote it before are taken for those that wrote it since.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn takes(&self, cluster: &Cluster, entry: &KeyValue, object: &Value) -> Result<Taken> {
         if self.after.is_some_and(|after| entry.mod_revision <= after) {
             return Ok(Taken::No);
@@ -92,7 +86,6 @@ impl LastWritten {
 enum Then {
     /// It was not there.
     Absent,
-    /// It was this.
     Object(Value),
     /// That is compacted, or cannot be decoded.
     NotReadable,

@@ -16,16 +16,17 @@ use futures_util::TryStreamExt;
 
 use ketcd_history::EventPair;
 use ketcd_history::clock::Clock;
-use ketcd_kube::{Body, SearchedText};
+use ketcd_kube::{Address, Body, SearchedText};
 use ketcd_store::{At, Error as StoreError, EventKind, KeyRange, Revision, Want};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::kinds::KeySubject;
+use crate::not_found::{Looked, NotFound};
 use crate::notice::Notice;
 use crate::read::{Keys, Read, Reporting, attributed, clock_of_pairs, pairs_on_cores};
 use crate::rights::refused::unless_denied;
-use parts::{Part, Parts};
+use parts::{KeyPart, Parts};
 use spans::{Holding, ObjectSpans, PartEnd, Spans, Version};
 
 pub use pattern::{MAX_PATTERN_BYTES, Pattern};
@@ -64,6 +65,8 @@ pub struct Grep<'c> {
     clock: Option<Arc<Clock>>,
     searched: Searched,
     left_out: Vec<LeftOut>,
+    /// The single objects that words name, with their keys, of which no version was read so far.
+    unread: Vec<(String, Address)>,
 }
 
 /// An object in which something was found.
@@ -123,6 +126,9 @@ impl Cluster {
         }
         let (until, after) = (self.revision().await?, self.counted_after());
         let keys = Keys { to_newest: self.at == At::Newest, ..self.keys_searched(words).await? };
+        let prefix = self.prefix().await?;
+        let named = keys.addresses.iter().map(|address| (address.key(prefix), address));
+        let unread = named.filter(|((_, is_whole), _)| *is_whole).map(|((key, _), address)| (key, address.clone())).collect();
         let text = SearchedText::any_of(search.pattern.texts(), search.looks_at(Place::Keys)).in_managers(search.looks_at(Place::Managers));
         Ok(Grep {
             cluster: self,
@@ -136,10 +142,10 @@ impl Cluster {
             clock: None,
             searched: Searched { from: self.source.span().await?.oldest.max(after.after()), to: until, versions: 0 },
             left_out: Vec::new(),
+            unread,
         })
     }
 
-    /// The keys of what is searched.
     async fn keys_searched(&self, words: &[String]) -> Result<Keys> {
         let keys = match (words, &self.options.namespace) {
             ([], Some(namespace)) => self.keys_of_namespace(namespace, self.at).await?,
@@ -187,8 +193,20 @@ impl Grep<'_> {
         &self.left_out
     }
 
+    /// The single objects that were named and of which no version is readable, once all is handed over.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn absent(&self) -> Result<Vec<NotFound>> {
+        let mut absent = Vec::new();
+        for (_, address) in &self.unread {
+            absent.push(NotFound::of(self.cluster, address, Looked::UpTo(self.until)).await?);
+        }
+        Ok(absent)
+    }
+
     /// What is found in a part of the keys, or as much of it as can be held: the parts that are left begin behind that.
-    async fn read(&mut self, part: Part) -> Result<BTreeMap<Bytes, ObjectSpans>> {
+    async fn read(&mut self, part: KeyPart) -> Result<BTreeMap<Bytes, ObjectSpans>> {
         let end = PartEnd::at(part.to.clone());
         let spans = self.spans(&part, &end).await?;
         let end = end.key();
@@ -207,7 +225,7 @@ impl Grep<'_> {
         Ok(objects)
     }
 
-    async fn spans(&mut self, part: &Part, end: &PartEnd) -> Result<Spans> {
+    async fn spans(&mut self, part: &KeyPart, end: &PartEnd) -> Result<Spans> {
         let keys = self.keys.within(&part.from, part.to.as_deref());
         let (search, text, on_core) = (Arc::clone(&self.search), Arc::clone(&self.text), end.clone());
         let make = move |pair: EventPair, reporting: &mut Reporting<'_>| match on_core.is_after(&pair.event.key_value.key) {
@@ -228,6 +246,7 @@ impl Grep<'_> {
                     if part.is_first {
                         self.searched.versions += u64::from(version.pair.event.kind == EventKind::Put);
                         self.parts.observe(&version.pair.event);
+                        self.unread.retain(|(key, _)| key.as_bytes() != version.pair.event.key_value.key);
                     }
                     if version.is_opaque {
                         let subject = self.cluster.subject_of(&version.pair.event.key_value.key).await?;

@@ -13,9 +13,8 @@ const BYTES_OF_AN_EVENT: usize = 256;
 /// A part takes at most this many times as many samples as the one before it.
 const MAX_GROWTH: usize = 4;
 
-/// A part of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct KeyPart {
     /// Its first key; empty for the first of all.
     pub from: Bytes,
     /// The first key behind it; `None` for all that are left.
@@ -24,7 +23,6 @@ pub(super) struct Part {
     pub is_first: bool,
 }
 
-/// The parts that are left.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// The next one begins here; `None` where nothing is left.
@@ -55,17 +53,17 @@ impl Parts {
     }
 
     /// The next part; `None` where all are read.
-    pub(super) fn next(&mut self) -> Option<Part> {
+    pub(super) fn next(&mut self) -> Option<KeyPart> {
         let from = self.next.take()?;
         let to = self.width.and_then(|width| {
             let first = self.samples.partition_point(|sample| *sample <= from);
             self.samples.get(first + width.max(1) - 1).cloned()
         });
-        Some(Part { is_first: from.is_empty(), from, to })
+        Some(KeyPart { is_first: from.is_empty(), from, to })
     }
 
     /// Says that a part was read up to `end`, the first key that was left out of it, and that what was found took so many bytes of `most`.
-    pub(super) fn read(&mut self, part: &Part, end: Option<Bytes>, (bytes, most): (usize, usize)) {
+    pub(super) fn read(&mut self, part: &KeyPart, end: Option<Bytes>, (bytes, most): (usize, usize)) {
         let Some(end) = end else { return };
         if part.is_first {
             self.samples.sort_unstable();
@@ -95,7 +93,7 @@ mod tests {
     fn what_fits_is_one_part() {
         let mut parts = parts_of(9);
         let part = parts.next().unwrap();
-        assert_eq!(part, Part { from: Bytes::new(), to: None, is_first: true });
+        assert_eq!(part, KeyPart { from: Bytes::new(), to: None, is_first: true });
         parts.read(&part, None, (10, 100));
         assert_eq!(parts.next(), None);
     }

@@ -120,14 +120,14 @@ fn without_masked(object: &Object) -> Cow<'_, Value> {
 
 /// A step into an object, named only where something is found.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PathStep<'a> {
     Member(&'a str),
     Item(usize, &'a Value),
 }
 
 struct Walk<'s, 'a> {
     search: &'s Search,
-    path: Vec<Step<'a>>,
+    path: Vec<PathStep<'a>>,
     hits: Vec<Hit>,
     /// The same: two items of a list may have one name.
     known: HashSet<Hit>,
@@ -139,12 +139,12 @@ impl<'a> Walk<'_, 'a> {
             Value::Null => {}
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.at(Step::Member(name), |walk| walk.member(name, member));
+                    self.at(PathStep::Member(name), |walk| walk.member(name, member));
                 }
             }
             Value::Array(items) => {
                 for (place, item) in items.iter().enumerate() {
-                    self.at(Step::Item(place, item), |walk| walk.value(item));
+                    self.at(PathStep::Item(place, item), |walk| walk.value(item));
                 }
             }
             Value::String(text) => self.text(text, value),
@@ -155,9 +155,9 @@ impl<'a> Walk<'_, 'a> {
 
     fn member(&mut self, name: &'a str, member: &'a Value) {
         match self.path[..] {
-            [Step::Member("metadata"), Step::Member("managedFields")] => self.managers(member),
+            [PathStep::Member("metadata"), PathStep::Member("managedFields")] => self.managers(member),
             // It is the revision, and not a value that the object holds.
-            [Step::Member("metadata"), Step::Member("resourceVersion")] => {}
+            [PathStep::Member("metadata"), PathStep::Member("resourceVersion")] => {}
             _ => {
                 if self.search.looks_at(Place::Keys) && self.search.pattern.is_in(name) {
                     self.found(Place::Keys, name.into());
@@ -174,8 +174,8 @@ impl<'a> Walk<'_, 'a> {
                 && self.search.looks_at(Place::Managers)
                 && manager.as_str().is_some_and(|name| self.search.pattern.is_in(name))
             {
-                self.at(Step::Item(place, entry), |walk| {
-                    walk.at(Step::Member("manager"), |walk| walk.found(Place::Managers, manager.clone()));
+                self.at(PathStep::Item(place, entry), |walk| {
+                    walk.at(PathStep::Member("manager"), |walk| walk.found(Place::Managers, manager.clone()));
                 });
             }
         }
@@ -183,8 +183,8 @@ impl<'a> Walk<'_, 'a> {
 
     fn text(&mut self, text: &str, value: &Value) {
         let place = match self.path[..] {
-            [Step::Member("metadata"), Step::Member("name" | "namespace" | "generateName")] => Place::Names,
-            [.., Step::Member("message")] | [Step::Member("note")] => Place::Messages,
+            [PathStep::Member("metadata"), PathStep::Member("name" | "namespace" | "generateName")] => Place::Names,
+            [.., PathStep::Member("message")] | [PathStep::Member("note")] => Place::Messages,
             _ => Place::Values,
         };
         if self.search.looks_at(place) && self.search.pattern.is_in(text) {
@@ -192,7 +192,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn at(&mut self, step: Step<'a>, work: impl FnOnce(&mut Self)) {
+    fn at(&mut self, step: PathStep<'a>, work: impl FnOnce(&mut Self)) {
         self.path.push(step);
         work(self);
         self.path.pop();
@@ -209,11 +209,11 @@ impl<'a> Walk<'_, 'a> {
     fn path(&self) -> FieldPath {
         let mut list = "";
         let segments = self.path.iter().map(|step| match *step {
-            Step::Member(name) => {
+            PathStep::Member(name) => {
                 list = name;
                 Segment::Field(name.to_owned())
             }
-            Step::Item(place, item) => label(list, item).map_or(Segment::Index(place), Segment::Item),
+            PathStep::Item(place, item) => label(list, item).map_or(Segment::Index(place), Segment::Item),
         });
         FieldPath(segments.collect())
     }

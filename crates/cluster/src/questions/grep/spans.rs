@@ -44,7 +44,6 @@ pub struct Span {
     pub end: SpanEnd,
     /// The change that brought it, until its author is known; `None` where it may have been there before, and where changes were not asked for.
     pub(super) change: Option<Arc<EventPair>>,
-    /// Who made that change.
     pub(super) setter: Option<Arc<Setter>>,
 }
 
@@ -69,7 +68,6 @@ impl PartEnd {
         Self(Arc::new(RwLock::new(key)))
     }
 
-    /// Whether a key is within the part.
     pub(super) fn is_after(&self, key: &[u8]) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(|end| key < &end[..])
     }
@@ -84,7 +82,6 @@ impl PartEnd {
     }
 }
 
-/// What of a search is held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
     /// How many bytes at most.
@@ -95,7 +92,6 @@ pub(super) struct Holding {
     pub after: Revision,
 }
 
-/// The stretches of one object.
 #[derive(Debug, Default)]
 pub(super) struct ObjectSpans {
     /// Those that have ended.
@@ -110,7 +106,6 @@ pub(super) struct ObjectSpans {
     pub deleted: Option<Revision>,
     /// The last revision of it that was searched, where the object alone has more than can be held.
     pub cut: Option<Revision>,
-    /// How many bytes are held.
     bytes: usize,
 }
 

@@ -13,18 +13,17 @@ pub const MAX_OBJECT_ROWS: usize = 5_000;
 
 /// What one change shows. It is found without what was found before, so that another core can do it.
 pub(super) struct Sighting {
-    /// The key's hash.
     key: u64,
     what: SightedKind,
 }
 
 enum SightedKind {
-    Object(Box<Seen>),
+    Object(Box<KeysSeen>),
     Gone,
     Event { about: u64, is_warning: bool },
 }
 
-struct Seen {
+struct KeysSeen {
     is_created: bool,
     uid: u64,
     owner: u64,
@@ -55,7 +54,7 @@ struct Surveyed {
 }
 
 /// Objects of a kind, a namespace and a state that have no rows.
-type Group = (String, String, State);
+type SightingGroup = (String, String, State);
 
 /// Reads sightings. Objects are known by hashes of their keys and uids.
 #[derive(Clone, Default)]
@@ -68,7 +67,7 @@ pub(super) struct SightingReader {
 pub(super) struct Survey {
     reader: SightingReader,
     objects: HashMap<u64, Surveyed>,
-    groups: Vec<Group>,
+    groups: Vec<SightingGroup>,
     group_ids: HashMap<u64, u32>,
     warnings: HashMap<u64, u32>,
     /// The Events' keys, and what they are about.
@@ -111,7 +110,7 @@ impl SightingReader {
         let owners = metadata["ownerReferences"].as_array();
         let owner = owners.and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or(owners.first()));
         let is_node = object["kind"] == "Node";
-        let seen = Seen {
+        let seen = KeysSeen {
             is_created,
             uid: hash(&metadata["uid"]),
             owner: owner.map_or(0, |owner| hash(&owner["uid"])),
@@ -151,7 +150,6 @@ impl SightingReader {
 }
 
 impl Survey {
-    /// The fields that are looked at.
     pub(super) fn fields() -> FieldSet {
         const METADATA_FIELDS: [&str; 6] = ["uid", "namespace", "name", "generation", "deletionTimestamp", "ownerReferences"];
         const SPEC_FIELDS: [&str; 5] = ["nodeName", "replicas", "suspend", "unschedulable", "taints"];
@@ -204,8 +202,8 @@ impl Survey {
         }
     }
 
-    fn note_object(&mut self, key: u64, seen: Seen) {
-        let Seen { is_created, uid, owner, about, mark, kind, namespace, state } = seen;
+    fn note_object(&mut self, key: u64, seen: KeysSeen) {
+        let KeysSeen { is_created, uid, owner, about, mark, kind, namespace, state } = seen;
         let now = state.tone;
         let (group, place) = (self.group((kind, namespace, state)), self.objects.len() as u32);
         match self.objects.get_mut(&key) {
@@ -241,7 +239,7 @@ impl Survey {
         }
     }
 
-    fn group(&mut self, group: Group) -> u32 {
+    fn group(&mut self, group: SightingGroup) -> u32 {
         let (kind, namespace, state) = &group;
         let hash = self.reader.hasher.hash_one((kind, namespace, &state.label, state.tone.severity(), state.tone.as_str()));
         *self.group_ids.entry(hash).or_insert_with(|| {

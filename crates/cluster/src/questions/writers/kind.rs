@@ -11,12 +11,10 @@ pub(crate) enum WriterKind {
     Unknown,
     /// A program that reacts to other objects.
     Controller,
-    /// A kubelet.
     Kubelet,
 }
 
 impl WriterKind {
-    /// Every sort.
     pub(crate) const ALL: [Self; 5] = [Self::Person, Self::GitOps, Self::Unknown, Self::Controller, Self::Kubelet];
 
     /// Whether what it writes is written again where it is lost.

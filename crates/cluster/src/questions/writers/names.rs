@@ -7,20 +7,16 @@
 use super::kind::WriterKind;
 use WriterKind::{Controller, GitOps, Kubelet, Person};
 
-/// How names are told.
 #[derive(Clone, Copy)]
-enum Named {
-    /// This one.
+enum NamePattern {
     Is(&'static str),
-    /// All that begin so.
     Begins(&'static str),
-    /// All that end so.
     Ends(&'static str),
 }
 
-use Named::{Begins, Ends, Is};
+use NamePattern::{Begins, Ends, Is};
 
-impl Named {
+impl NamePattern {
     fn fits(self, name: &str) -> bool {
         match self {
             Is(one) => name == one,
@@ -31,7 +27,7 @@ impl Named {
 }
 
 /// Field managers; the first row that fits decides.
-const MANAGERS: &[(Named, WriterKind)] = &[
+const MANAGER_KINDS: &[(NamePattern, WriterKind)] = &[
     // kubectl v0.37, `pkg/cmd/apply/apply.go` (kubectl, kubectl-client-side-apply) and the defaults of `--field-manager` in `pkg/cmd/*`.
     (Begins("kubectl"), Person),
     // The file names of tools that people call: OpenShift's oc, kubeadm, istioctl, calicoctl, eksctl, k9s, curl.
@@ -93,7 +89,7 @@ const MANAGERS: &[(Named, WriterKind)] = &[
 ];
 
 /// Users of requests; the first row that fits decides.
-const USERS: &[(Named, WriterKind)] = &[
+const USER_KINDS: &[(NamePattern, WriterKind)] = &[
     // kubernetes v1.37, `plugin/pkg/auth/authorizer/node` (system:node:NAME).
     (Begins("system:node:"), Kubelet),
     // The namespaces that the tools are installed into: argo-cd and its OpenShift operator, flux, fleet.
@@ -116,15 +112,15 @@ const USERS: &[(Named, WriterKind)] = &[
 
 /// Which sort of writer a field manager is.
 pub(super) fn kind_of_manager(name: &str) -> WriterKind {
-    find(MANAGERS, name).unwrap_or(WriterKind::Unknown)
+    find(MANAGER_KINDS, name).unwrap_or(WriterKind::Unknown)
 }
 
 /// Which sort of writer a user is. A name that Kubernetes does not reserve is a person's.
 pub(super) fn kind_of_user(name: &str) -> WriterKind {
-    find(USERS, name).unwrap_or(if name.is_empty() { WriterKind::Unknown } else { Person })
+    find(USER_KINDS, name).unwrap_or(if name.is_empty() { WriterKind::Unknown } else { Person })
 }
 
-fn find(rows: &[(Named, WriterKind)], name: &str) -> Option<WriterKind> {
+fn find(rows: &[(NamePattern, WriterKind)], name: &str) -> Option<WriterKind> {
     rows.iter().find(|(named, _)| named.fits(name)).map(|(_, kind)| *kind)
 }
 

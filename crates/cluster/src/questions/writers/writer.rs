@@ -8,7 +8,6 @@ use super::names;
 /// Who wrote an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
-    /// Which sort.
     pub(crate) kind: WriterKind,
     /// The field manager or the user; empty where nothing says.
     pub(crate) name: String,
@@ -20,7 +19,6 @@ impl Writer {
         Self { kind: WriterKind::Unknown, name: String::new() }
     }
 
-    /// The user of a request.
     pub(crate) fn of_user(user: &str) -> Self {
         Self { kind: names::kind_of_user(user), name: user.to_owned() }
     }

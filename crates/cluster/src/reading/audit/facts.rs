@@ -16,7 +16,6 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::{Followed, Keys, Read, events, pairs};
 
-/// The fields that are looked at.
 static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of([
         "metadata.name",
@@ -37,9 +36,6 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
 });
 
 /// What the changes of all objects show, oldest first. Keys of the API server's own bookkeeping, which it writes without a request, are left out.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn of_history(cluster: &Cluster, clock: &Clock) -> Result<Vec<ChangeFacts>> {
     let newest = cluster.source.span().await?.newest;
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);

@@ -14,7 +14,6 @@ use crate::notice::Notice;
 #[derive(Default)]
 pub(crate) struct Audit {
     pub(crate) logs: AuditLogs,
-    /// Whether the source was made of them.
     pub(crate) is_alone: bool,
     /// What they leave out of the objects that a scheduler watches, where the source was made of them.
     pub(super) hidden: Vec<(String, &'static str)>,

@@ -26,12 +26,12 @@ pub use alone::{LogHistory, LogNotes, open_logs};
 impl Cluster {
     /// Takes the audit logs of the cluster's API servers, which name the users that made changes. They are read when a question needs them.
     pub fn set_audit_logs(&mut self, logs: AuditLogs) {
-        self.audit = Audit::of(logs);
+        self.audit = Arc::new(Audit::of(logs));
     }
 
     /// Takes the audit logs that the source was made of by [`open_logs`], and notes what they leave out.
     pub fn set_logs_of_source(&mut self, logs: AuditLogs, said: LogNotes) {
-        self.audit = Audit { is_alone: true, hidden: policy_gaps::of_scheduler(&said.0), ..Audit::of(logs) };
+        self.audit = Arc::new(Audit { is_alone: true, hidden: policy_gaps::of_scheduler(&said.0), ..Audit::of(logs) });
         said.0.into_iter().for_each(|notice| self.note(notice));
     }
 
@@ -46,9 +46,6 @@ impl Cluster {
     }
 
     /// A clock with what the audit logs say, which are read now.
-    ///
-    /// # Errors
-    /// The source or a log cannot be read.
     pub(crate) async fn audited(&self, clock: Clock) -> Result<Clock> {
         let authors = self.audit.authors.get_or_try_init(|| self.find_authors(&clock)).await?.clone();
         Ok(with_authors(clock, authors.as_ref()))
@@ -59,7 +56,6 @@ impl Cluster {
         with_authors(clock, self.audit.authors.get().and_then(Option::as_ref))
     }
 
-    /// What the audit logs said when they were read.
     pub(crate) fn known_authors(&self) -> Option<&Arc<Authors>> {
         self.audit.authors.get().and_then(Option::as_ref)
     }

@@ -11,7 +11,6 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
 
-/// What was read of audit logs.
 pub(super) struct ReadLogs {
     /// The requests that can have made one of the changes.
     pub requests: Vec<Arc<Request>>,
@@ -47,7 +46,6 @@ pub(super) fn requests(cluster: &Cluster, logs: &AuditLogs, changes: &[ChangeFac
     Ok(found)
 }
 
-/// What is wrong with a log.
 pub(super) fn notes_of(log: &str, report: FileReport, ended: io::Result<()>) -> Vec<Notice> {
     let cut = ended.err().map(|error| Notice::AuditLogCut { log: log.to_owned(), problem: error.to_string() });
     let damaged = report.damages.into_iter().next();

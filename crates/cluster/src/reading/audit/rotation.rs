@@ -30,7 +30,7 @@ pub(crate) fn read(logs: &AuditLogs, each: &mut dyn FnMut(&str, &mut dyn Read)) 
             continue;
         };
         let mut followed =
-            Followed { stream, lines: UnfinishedLines::default(), open: &|| logs.stream(next), rest: None, taken: BTreeSet::new() };
+            FollowedLog { stream, lines: UnfinishedLines::default(), open: &|| logs.stream(next), rest: None, taken: BTreeSet::new() };
         each(names[place], &mut followed);
         taken = followed.taken;
     }
@@ -76,7 +76,7 @@ fn age(name: &str) -> (&str, Age<'_>) {
 }
 
 /// A log, and behind its end the rest of its last lines, which is in the file that follows.
-struct Followed<'l> {
+struct FollowedLog<'l> {
     stream: Without,
     lines: UnfinishedLines,
     open: &'l dyn Fn() -> ketcd_store::Result<Stream>,
@@ -85,7 +85,7 @@ struct Followed<'l> {
     taken: BTreeSet<u64>,
 }
 
-impl Followed<'_> {
+impl FollowedLog<'_> {
     /// The rest. What is wrong with the next file is said when it is read itself.
     fn rest(&mut self) -> Cursor<Vec<u8>> {
         let (mut text, is_within_a_line) = (Vec::new(), self.lines.is_within_a_line());
@@ -105,7 +105,7 @@ impl Followed<'_> {
     }
 }
 
-impl Read for Followed<'_> {
+impl Read for FollowedLog<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.rest.is_none() {
             let length = self.stream.read(into)?;

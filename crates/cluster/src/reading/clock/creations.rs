@@ -14,7 +14,6 @@ use crate::cluster::Cluster;
 use crate::cores::in_order;
 use crate::error::Result;
 
-/// How much is read for creation times.
 struct Budget {
     /// The history is cut into so many parts; of each an object is read that was created in it.
     parts: i64,
@@ -24,7 +23,6 @@ struct Budget {
     keys: usize,
 }
 
-/// The budget for a live etcd.
 const LIVE_BUDGET: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
 /// The budget for a file, whose keys cost little.
 const FILE_BUDGET: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
@@ -34,9 +32,6 @@ const MIN_VERSIONS_PER_THREAD: usize = 64;
 const FREQUENT_KINDS: [&str; 2] = ["events", "pods"];
 
 /// Reads when objects were created whose creations are spread over the span.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn read(cluster: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
     let (prefix, budget) = (cluster.prefix().await?, if cluster.source.is_shared() { LIVE_BUDGET } else { FILE_BUDGET });
     let width = (span.newest.0 - span.oldest.0) / budget.parts + 1;

@@ -13,7 +13,6 @@ use super::samples::Samples;
 /// What is known of times so far.
 #[derive(Default)]
 pub(crate) struct Dates {
-    /// Made of all that was read for it at first.
     pub(super) clock: OnceCell<Arc<Clock>>,
     /// What was read of a long history.
     pub(super) sampled: Mutex<Option<Sampled>>,

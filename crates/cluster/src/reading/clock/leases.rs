@@ -18,9 +18,6 @@ use crate::read::{Keys, Read, events};
 const MAX_LIVE_LEASES: usize = 48;
 
 /// Confirms the leases that are there at a revision: before it there is a gap.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn confirm(cluster: &Cluster, leases: &mut Leases, at: Revision) -> Result<()> {
     for range in ranges(cluster).await? {
         match cluster.source.range(range, At::Revision(at), Want::Keys).await {
@@ -38,9 +35,6 @@ pub(super) async fn confirm(cluster: &Cluster, leases: &mut Leases, at: Revision
 }
 
 /// Reads every version of the leases of a long history that costs nobody else.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn whole(cluster: &Cluster, newest: Revision) -> Result<Leases> {
     let mut leases = Leases::default();
     let keys = Keys::many(ranges(cluster).await?);
@@ -69,9 +63,6 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<KeyRange>> {
 
 /// Reads the leases of the nodes of pods as they were when these events happened, of a live etcd only when pods were deleted: what leaves no trace of
 /// who wrote it is then not taken for a dead kubelet's.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Leases> {
     let (prefix, node_name, is_shared) = (cluster.prefix().await?, FieldSet::of(["spec.nodeName"]), cluster.source.is_shared());
     let mut nodes: HashMap<&[u8], String> = HashMap::new();

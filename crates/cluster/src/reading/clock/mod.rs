@@ -100,9 +100,6 @@ impl Cluster {
 
     /// Reads a live history that is short enough for it before anything else is read of it: what a question reads then comes out of this one pass, and the
     /// newest revision is its last until the cluster is watched.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn read_once(&self) -> Result<()> {
         if self.source.is_shared() && self.dates.clock.get().is_none() && !self.is_long().await? {
             self.pass.want();

@@ -20,7 +20,6 @@ pub(super) struct Samples {
 }
 
 enum Sample {
-    /// A version.
     Version(KeyValue),
     /// When the object was created, as a later version of it says.
     Creation(Timestamp),
@@ -32,7 +31,6 @@ impl Samples {
         Self { are_dates, ..Self::default() }
     }
 
-    /// Adds a version.
     pub(super) fn add(&mut self, version: KeyValue) {
         self.versions.insert((version.mod_revision, version.key.clone()), Sample::Version(version));
     }
@@ -42,7 +40,6 @@ impl Samples {
         self.arrivals.extend(arrivals.into_iter().map(|arrival| (arrival.from, arrival)));
     }
 
-    /// Adds when an object was created.
     pub(super) fn add_creation(&mut self, key: Bytes, revision: Revision, created: Timestamp) {
         self.versions.entry((revision, key)).or_insert(Sample::Creation(created));
     }
@@ -60,7 +57,6 @@ impl Samples {
         matches!(next, Some(Sample::Version(next)) if next.follows(version)).then_some(version)
     }
 
-    /// Makes the clock.
     pub(super) fn clock(&self, decoder: &Decoder) -> Clock {
         let mut evidence = StampCollector::default();
         let mut last: HashMap<&[u8], &KeyValue> = HashMap::new();

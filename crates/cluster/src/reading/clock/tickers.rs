@@ -10,19 +10,14 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::walk_back;
 
-/// How many are read.
 const MAX_TICKERS: usize = 2;
 /// Up to this many renewals are all read; of more, this many at revisions spread over the history.
 const MAX_RENEWALS_READ: i64 = 128;
 /// Leases of leaders and API servers that are considered.
 const MAX_LEADER_LEASES: usize = 100;
-/// Leases of kubelets that are considered.
 const MAX_KUBELET_LEASES: usize = 8;
 
 /// Finds those renewed most often and reads them over the whole span.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn find(cluster: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<Vec<Ticker>> {
     let mut renewed = Vec::new();
     for version in candidates(cluster, span.newest).await? {
@@ -117,9 +112,6 @@ impl Ticker {
     }
 
     /// Reads the last renewal up to a revision and the first after it.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn read_around(&self, cluster: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
         let Some(before) = self.read_at(cluster, revision, span, samples).await? else { return Ok(()) };
         let mut ahead = self.period;

@@ -16,9 +16,6 @@ use crate::error::Result;
 use crate::read::{Keys, Read, events};
 
 /// Reads every change up to `newest` for its times.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> {
     let (mut evidence, mut alive) = (StampCollector::default(), Leases::default());
     let mut nodes: HashMap<Bytes, KeyValue> = HashMap::new();

@@ -58,7 +58,6 @@ impl Cluster {
         Ok(latest.map(|latest| self.until.and_then(|until| until.time).map_or(latest, |until| until.max(latest))))
     }
 
-    /// Returns when a revision was written.
     async fn written(&self, revision: Revision) -> Result<WindowEnd> {
         let time = self.clock_around(&[revision], &[]).await?.date(revision).map(|dated| dated.time);
         Ok(WindowEnd { revision, time })

@@ -15,11 +15,9 @@ const FIRST_REVISION: Revision = Revision(1);
 
 /// What a watch of all keys has brought so far.
 pub(super) struct WatchedItems {
-    /// The first revision that can be read.
     oldest: Revision,
     events: Vec<Event>,
     bytes: usize,
-    /// The revision that the last item was of.
     reached: Revision,
     /// Whether nothing is missing since `oldest`, and it is not too much.
     is_whole: bool,
@@ -52,7 +50,6 @@ impl WatchedItems {
     }
 }
 
-/// The state at one revision.
 pub(super) struct CachedState {
     at: Revision,
     /// `None`: they are too much.
@@ -66,7 +63,6 @@ impl CachedState {
         Self { at, entries: Some(Vec::new()), bytes: 0 }
     }
 
-    /// Adds the next key.
     pub(super) fn add(&mut self, entry: &KeyValue) {
         self.bytes += size(entry);
         if self.bytes > MAX_KEPT_BYTES {
@@ -107,7 +103,6 @@ impl CachedHistory {
         Some(Self { span: RevisionSpan { oldest, newest, compacted: (oldest > FIRST_REVISION).then_some(oldest) }, events, versions })
     }
 
-    /// The revisions that can be read.
     pub(super) fn span(&self) -> RevisionSpan {
         self.span
     }

@@ -23,17 +23,16 @@ pub use history::MAX_KEPT_BYTES;
 
 /// The one pass over a live history. Nothing is kept until a question wants that.
 #[derive(Clone, Default)]
-pub(crate) struct HistoryPass(Arc<Mutex<Pass>>);
+pub(crate) struct HistoryPass(Arc<Mutex<PassState>>);
 
 /// How far the pass has come.
 #[derive(Default)]
-enum Pass {
+enum PassState {
     /// Each question reads for itself.
     #[default]
     Unwanted,
     /// The next pass is kept, with the state before it as soon as that was read.
     Wanted(Option<CachedState>),
-    /// It was read.
     Kept(Arc<CachedHistory>),
 }
 
@@ -41,8 +40,8 @@ impl HistoryPass {
     /// Keeps the next pass over the whole history.
     pub(crate) fn want(&self) {
         let mut pass = self.pass();
-        if matches!(*pass, Pass::Unwanted) {
-            *pass = Pass::Wanted(None);
+        if matches!(*pass, PassState::Unwanted) {
+            *pass = PassState::Wanted(None);
         }
     }
 
@@ -51,37 +50,37 @@ impl HistoryPass {
         self.kept().is_some()
     }
 
-    fn pass(&self) -> MutexGuard<'_, Pass> {
+    fn pass(&self) -> MutexGuard<'_, PassState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> Option<Arc<CachedHistory>> {
-        if let Pass::Kept(kept) = &*self.pass() { Some(Arc::clone(kept)) } else { None }
+        if let PassState::Kept(kept) = &*self.pass() { Some(Arc::clone(kept)) } else { None }
     }
 
     /// Whether the next pass over the whole history is kept.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(*self.pass(), Pass::Wanted(_))
+        matches!(*self.pass(), PassState::Wanted(_))
     }
 
     fn keep_state(&self, state: CachedState) {
-        if let Pass::Wanted(before) = &mut *self.pass() {
+        if let PassState::Wanted(before) = &mut *self.pass() {
             *before = Some(state);
         }
     }
 
     fn keep(&self, gathered: WatchedItems, newest: Revision) {
         let mut pass = self.pass();
-        if let Pass::Wanted(before) = &mut *pass
+        if let PassState::Wanted(before) = &mut *pass
             && let Some(kept) = CachedHistory::new(gathered, newest, before.take())
         {
-            *pass = Pass::Kept(Arc::new(kept));
+            *pass = PassState::Kept(Arc::new(kept));
         }
     }
 
     /// Keeps nothing any more: from now on the newest revision moves on.
     fn end(&self) {
-        *self.pass() = Pass::Unwanted;
+        *self.pass() = PassState::Unwanted;
     }
 }
 

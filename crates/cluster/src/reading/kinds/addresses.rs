@@ -26,9 +26,6 @@ impl Cluster {
     }
 
     /// Reads words that are kinds alone (`pods deployments`), in all namespaces where none is looked at; `None` where one is something else.
-    ///
-    /// # Errors
-    /// The kinds cannot be read.
     pub(crate) async fn kinds_alone(&self, words: &[String]) -> Result<Option<Vec<Address>>> {
         let scope = if self.options.namespace.is_some() { self.scope() } else { Scope::All };
         let is_kind = |word: &String| !word.contains('/') && word != "compact_rev_key";

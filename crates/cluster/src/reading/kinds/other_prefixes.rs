@@ -8,7 +8,6 @@ use ketcd_store::KeyValue;
 use crate::cluster::Cluster;
 use crate::notice::Notice;
 
-/// The most values that are decoded.
 const MAX_VALUES_DECODED: usize = 256;
 
 /// The prefixes that keys of no resource give away, while keys are walked.
@@ -30,7 +29,7 @@ impl OtherPrefixes {
             let Body::Object(object) = decoded.body else { return };
             let text = |pointer: &str| object.pointer(pointer).and_then(serde_json::Value::as_str);
             let key = std::str::from_utf8(&entry.key).ok();
-            let identity = Identity {
+            let identity = PrefixIdentity {
                 api_version: text("/apiVersion").unwrap_or_default(),
                 namespace: text("/metadata/namespace"),
                 name: text("/metadata/name"),
@@ -50,13 +49,13 @@ impl OtherPrefixes {
 }
 
 /// What an object says of itself.
-struct Identity<'o> {
+struct PrefixIdentity<'o> {
     api_version: &'o str,
     namespace: Option<&'o str>,
     name: Option<&'o str>,
 }
 
-impl Identity<'_> {
+impl PrefixIdentity<'_> {
     /// What is before the resource in the key of such an object: the group stands before its name, or not.
     fn prefix_of<'k>(&self, key: &'k str) -> Option<&'k str> {
         let behind = |rest: &'k str, part: &str| rest.strip_suffix(part)?.strip_suffix('/');
@@ -73,18 +72,18 @@ impl Identity<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Identity;
+    use super::PrefixIdentity;
 
     #[test]
     fn a_prefix_is_what_is_before_the_resource() {
-        let castle = Identity { api_version: "kingdom.example.com/v1", namespace: Some("default"), name: Some("a") };
+        let castle = PrefixIdentity { api_version: "kingdom.example.com/v1", namespace: Some("default"), name: Some("a") };
         assert_eq!(
             castle.prefix_of("/registry/wardle/registry/wardle/kingdom.example.com/castles/default/a"),
             Some("/registry/wardle/registry/wardle")
         );
         assert_eq!(castle.prefix_of("/registry/wardle/castles/default/a"), Some("/registry/wardle"));
         assert_eq!(castle.prefix_of("/registry/wardle/castles/other/a"), None);
-        let shape = Identity { api_version: "v1", namespace: None, name: Some("a") };
+        let shape = PrefixIdentity { api_version: "v1", namespace: None, name: Some("a") };
         assert_eq!(shape.prefix_of("/other/shapes/a"), Some("/other"));
         assert_eq!(shape.prefix_of("shapes/a"), None);
     }

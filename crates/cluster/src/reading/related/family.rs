@@ -103,7 +103,6 @@ impl Cluster {
     }
 }
 
-/// The kinds that an object may own.
 async fn owned_kinds(cluster: &Cluster, subject: &StoredObject) -> Result<Vec<String>> {
     let of = |name: &str| OWNED_KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, owned)| *owned);
     let kind = subject.kind.as_deref();

@@ -20,9 +20,6 @@ impl Cluster {
     ///
     /// A live etcd is asked for single keys of the kinds that are meant most often, in the namespace looked at. Files are searched whole, at the
     /// revision looked at.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn called(&self, word: &str) -> Result<Called> {
         let (namespace, name) = match word.split('/').collect::<Vec<_>>()[..] {
             [name] => (self.options.namespace.as_deref(), name),
@@ -39,9 +36,6 @@ impl Cluster {
     }
 
     /// Returns the objects that were called so at another revision, else those whose names are nearest to the word; none on a live etcd.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(crate) async fn nearly_called(&self, word: &str) -> Result<Called> {
         if self.source.is_shared() || word.contains('/') {
             return Ok(Called::default());
@@ -100,7 +94,6 @@ impl Cluster {
         Ok(found)
     }
 
-    /// The names of all objects.
     async fn names(&self) -> Result<BTreeSet<String>> {
         let (prefix, kinds) = (self.prefix().await?, self.kinds().await?);
         let mut entries = self.source.range(KeyRange::prefix(format!("{prefix}/")), self.at, Want::Keys).await?.entries;

@@ -91,7 +91,6 @@ pub(super) fn text<'a>(reference: &'a Value, field: &str) -> &'a str {
     reference[field].as_str().unwrap_or_default()
 }
 
-/// Reads an owner of this kind.
 pub(super) async fn owner(
     cluster: &Cluster,
     kind: &Arc<Kind>,

@@ -52,11 +52,18 @@ impl Cluster {
 impl Cluster {
     /// Reads the changes of what was asked for and of all that its story needs.
     pub async fn timeline(&self, asked: &Keys) -> Result<Story> {
-        self.story(asked, true, |_| {}).await
+        self.story(Story::default(), asked, true, |_| {}).await
     }
 
-    /// The same. `keeps_changes`: the story holds the changes of what was asked for themselves. `each` sees every change first, oldest first.
-    pub(crate) async fn story(&self, asked: &Keys, keeps_changes: bool, mut each: impl FnMut(&AttributedChange)) -> Result<Story> {
+    /// The same, into a story that has not begun. `keeps_changes`: the story holds the changes of what was asked for themselves. `each` sees every
+    /// change first, oldest first.
+    pub(crate) async fn story(
+        &self,
+        mut story: Story,
+        asked: &Keys,
+        keeps_changes: bool,
+        mut each: impl FnMut(&AttributedChange),
+    ) -> Result<Story> {
         self.read_once().await?;
         let newest = match self.at {
             At::Newest => self.source.span().await?.newest,
@@ -77,7 +84,6 @@ impl Cluster {
             }
         }
         let alive = alive_names(self, &keys, newest, |_| true).await?;
-        let mut story = Story::default();
         let history = self.history(keys, newest).await?;
         history.clock().problems().iter().for_each(|problem| self.note(Notice::ClockProblem(problem.clone())));
         let mut changes = history.changes();

@@ -31,9 +31,6 @@ const WIDE_STORY_KINDS: [&str; 6] =
 const MAX_NAME_BASE_CHARS: usize = 58;
 
 /// The keys beside those asked for, with revisions at which they were alive; `None` where the whole history has to be read.
-///
-/// # Errors
-/// The source cannot be read.
 pub(super) async fn beside(cluster: &Cluster, asked: &Keys, newest: Revision) -> Result<Option<BTreeMap<Vec<u8>, Vec<Revision>>>> {
     if asked.addresses.is_empty() || !asked.are_whole() {
         return Ok(None);
@@ -238,7 +235,6 @@ impl<'s> RelatedKeys<'s> {
         Ok(())
     }
 
-    /// The Events about all that was found.
     async fn add_events(&mut self) -> Result<()> {
         for (namespace, name) in std::mem::take(&mut self.named) {
             for (key, looks) in event_keys(self.cluster, &namespace, &name, self.looks[0]).await? {

@@ -34,9 +34,6 @@ impl NotFound {
 }
 
 /// Finds the object that an address names where it was not looked for, or objects that have its name.
-///
-/// # Errors
-/// The source cannot be read.
 async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Option<Elsewhere>> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let (key, _) = address.key(prefix);
@@ -137,7 +134,7 @@ impl Cluster {
 }
 
 /// The revision, other than those looked at, at which the object was there, and whether it is earlier.
-pub(super) fn other_revision(generations: &[Generation], looked: Looked) -> Option<(Revision, bool)> {
+pub(super) fn other_revision(generations: &[GenerationElsewhere], looked: Looked) -> Option<(Revision, bool)> {
     let last = looked.last();
     let earlier = generations.iter().rfind(|generation| generation.created <= last).and_then(|generation| generation.deleted);
     match earlier {
@@ -185,7 +182,6 @@ async fn once(cluster: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Res
     Ok(revision.map(|revision| Elsewhere::Once(found.into_iter().map(|(_, place)| place).collect(), revision)))
 }
 
-/// Whether a key ends with a name.
 pub(super) fn names_object(key: &[u8], name: &str) -> bool {
     key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
 }
@@ -201,7 +197,7 @@ pub(super) fn object_at(object: &ObjectPath<'_>) -> ObjectElsewhere {
 }
 
 /// A generation of a key, from its creation to its deletion, as far as the history shows.
-pub(super) struct Generation {
+pub(super) struct GenerationElsewhere {
     created: Revision,
     deleted: Option<Revision>,
 }
@@ -211,9 +207,9 @@ pub(super) async fn generations(
     cluster: &Cluster,
     keys: KeyRange,
     is_meant: impl Fn(&[u8]) -> bool,
-) -> Result<BTreeMap<Bytes, Vec<Generation>>> {
+) -> Result<BTreeMap<Bytes, Vec<GenerationElsewhere>>> {
     let span = cluster.source.span().await?;
-    let mut found: BTreeMap<Bytes, Vec<Generation>> = BTreeMap::new();
+    let mut found: BTreeMap<Bytes, Vec<GenerationElsewhere>> = BTreeMap::new();
     let mut changes = match cluster.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
         true => cluster.source.key_history(keys.start, span.newest, Generations::All(Vec::new())).await?.items,
         false => cluster.source.watch(keys, span.oldest, Until::Revision(span.newest)),
@@ -225,9 +221,9 @@ pub(super) async fn generations(
         }
         let generations = found.entry(event.key_value.key.clone()).or_default();
         match (event.kind, generations.last_mut().filter(|generation| generation.deleted.is_none())) {
-            (EventKind::Put, None) => generations.push(Generation { created: event.key_value.create_revision, deleted: None }),
+            (EventKind::Put, None) => generations.push(GenerationElsewhere { created: event.key_value.create_revision, deleted: None }),
             (EventKind::Delete, Some(generation)) => generation.deleted = Some(event.revision),
-            (EventKind::Delete, None) => generations.push(Generation { created: span.oldest, deleted: Some(event.revision) }),
+            (EventKind::Delete, None) => generations.push(GenerationElsewhere { created: span.oldest, deleted: Some(event.revision) }),
             (EventKind::Put, Some(_)) => {}
             #[cfg(not(ketcd_exhaustive))]
             _ => unreachable!("of another version"),

@@ -28,9 +28,7 @@ pub struct Feed<'s> {
     pub(super) cluster: &'s Cluster,
     pub(super) prefix: String,
     reader: ObjectReader,
-    /// What the scheduler's configuration says of its lock.
     pub(super) configured: Option<ConfiguredLock>,
-    /// What of the scheduler's restarts was noted as unknown.
     pub(super) noted: Mutex<Vec<RestartsUnknown>>,
 }
 
@@ -92,7 +90,6 @@ impl<'s> Feed<'s> {
         !self.noted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Whether a key is an Event's.
     pub(super) fn is_event(&self, key: &[u8]) -> bool {
         key.strip_prefix(self.prefix.as_bytes()).is_some_and(|path| path.starts_with(b"events/"))
     }
@@ -111,7 +108,6 @@ pub(super) struct WatchedVersion<'e> {
 enum FeedItem<'e> {
     /// An object that a scheduler watches, `None` where it was deleted.
     Watched(ObjectKey, Option<Preparsed<'e>>),
-    /// An Event.
     Event(RawObject<'e>),
 }
 

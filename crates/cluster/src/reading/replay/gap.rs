@@ -19,9 +19,6 @@ pub(super) struct Between {
 
 impl Feed<'_> {
     /// Looks around a revision that cannot be read; `None` where it is missing for another reason than that no source has it.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn between(&self, ranges: &[KeyRange], missing: Revision) -> Result<Option<Between>> {
         let nothing = KeyRange { start: vec![0], end: Some(vec![0]) };
         let asked = self.cluster.source.range(nothing, At::Revision(missing), Want::Keys).await.map(drop);

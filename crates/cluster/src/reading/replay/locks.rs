@@ -23,7 +23,6 @@ const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 /// Where locks other than Leases are.
 const OLD_PLACES: [&str; 2] = ["services/endpoints", "configmaps"];
 
-/// A lock of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
     /// Its key.
@@ -34,22 +33,17 @@ pub(super) struct Lock {
     pub schedulers: RestartedSchedulers,
 }
 
-/// Who holds a lock in one of its versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Who holds it; `None` where nobody does.
     pub holder: Option<String>,
     /// How often another one took it.
     transitions: i64,
-    /// When the object was created.
     created: i64,
 }
 
 impl Feed<'_> {
     /// The schedulers' locks that exist at one of two revisions.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn locks(&self, between: [Revision; 2]) -> Result<Vec<Lock>> {
         let mut found: Vec<(String, String)> = Vec::new();
         for at in between {
@@ -128,7 +122,6 @@ impl Feed<'_> {
         Ok(found)
     }
 
-    /// Who holds a lock in a version of it.
     pub(super) fn held(&self, entry: &KeyValue) -> Held {
         let Some(object) = self.object(entry) else { return Held { created: entry.create_revision.0, ..Held::default() } };
         let parsed =
@@ -144,7 +137,6 @@ impl Feed<'_> {
         }
     }
 
-    /// The entries of a range at a revision.
     pub(super) async fn entries(&self, range: KeyRange, at: Revision) -> Result<Vec<KeyValue>> {
         let mut found = Vec::new();
         let listing = self.cluster.source.range(range, At::Revision(at), Want::Values).await?;

@@ -103,7 +103,6 @@ impl Feed<'_> {
         }
     }
 
-    /// The profiles of a configuration.
     fn profiles(&mut self, text: &str, version: &VersionFrom, gates: &Gates) -> std::result::Result<Vec<Profile>, Vec<String>> {
         let configuration = SchedulerConfiguration::parse(text, version.release, gates)?;
         configuration.notes.iter().for_each(|text| self.cluster.note(Notice::SchedulerConfiguration(text.clone())));

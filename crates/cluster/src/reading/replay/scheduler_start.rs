@@ -38,9 +38,6 @@ struct Arguments {
 
 impl Feed<'_> {
     /// How the scheduler was started, as far as the data at a revision and what lies with the files say; its configuration if it is `wanted`.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn start(&self, at: Revision, wanted: bool) -> Result<Start> {
         let pod = self.arguments(at).await?;
         let gates = pod.as_ref().and_then(|pod| Some((pod.pod.clone(), pod.gates.clone()?)));

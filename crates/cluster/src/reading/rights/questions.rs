@@ -100,7 +100,6 @@ const RECORD_RIGHT: Right =
     Right { commands: "`record`", needs: "all keys; with `--keys` all from the first to the last of them", also: "" };
 const STATUS_RIGHT: Right = Right { commands: "`status`", needs: "any key; all keys to count them all", also: "" };
 
-/// The rows of the table of rights.
 const RIGHTS_TABLE: [&Right; 12] = [
     &OBJECTS_RIGHT,
     &ONE_HISTORY,

@@ -17,7 +17,6 @@ pub struct Reads<'a> {
     pub(super) takes_kinds: bool,
     /// What is read where none is.
     pub(super) unless: Unaddressed,
-    /// What is read beside them.
     pub(super) beside: RelatedReads,
     /// Whether what many objects went through is read, not only their states.
     pub(super) past: bool,
@@ -30,11 +29,9 @@ pub struct Reads<'a> {
 pub(super) enum Unaddressed {
     /// All keys, or with `-n` the objects of a namespace.
     NamespaceOrAll,
-    /// All keys.
     All,
     /// All objects, or with `-n` those of a namespace.
     NamespaceOrObjects,
-    /// All objects.
     Objects,
     /// Nodes and pods.
     Troubles,
@@ -135,7 +132,6 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The keys of an address.
 fn range_of(address: &Address, prefix: &str) -> KeyRange {
     let (key, is_whole) = address.key(prefix);
     if is_whole { KeyRange::key(key) } else { KeyRange::prefix(key) }

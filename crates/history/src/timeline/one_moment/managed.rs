@@ -20,12 +20,10 @@ fn recorded(object: &Value, entry: &Value) -> Option<Actor> {
     Some(Actor { name, on, from: ActorFrom::Recorded })
 }
 
-/// A field below status.
 #[derive(Clone, Copy)]
 pub(super) enum StatusField<'f> {
     /// A condition, by its type.
     Condition(&'f str),
-    /// A member.
     Status(&'f str),
     /// None: the step is not of status.
     Elsewhere,

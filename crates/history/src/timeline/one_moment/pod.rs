@@ -107,7 +107,6 @@ fn readiness(collector: &mut StepCollector<'_>) {
     }
 }
 
-/// The end of the last container is the pod's.
 fn ended(collector: &mut StepCollector<'_>) {
     let pod = collector.object;
     let phase = match pod["status"]["phase"].as_str() {

@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::timeline::Step;
 
-/// A step and its own time.
 pub(super) struct TimedStep {
     pub(super) step: Step,
     pub(super) at: Timestamp,

@@ -10,7 +10,6 @@ use crate::trouble::{Trouble, TroubleKind, text, time};
 /// A kind, a namespace and a name.
 pub(super) type Named = (String, String, String);
 
-/// A pod with a trouble.
 pub(super) struct PodCase {
     pub subject: Subject,
     pub trouble: Trouble,
@@ -70,7 +69,6 @@ impl PodCase {
     }
 }
 
-/// A workload that has a trouble.
 pub(super) struct WorkloadCase {
     pub subject: Subject,
     /// The gravest first.
@@ -88,7 +86,6 @@ impl WorkloadCase {
     }
 }
 
-/// The controller of an object.
 pub(super) fn controller_of(object: &Value) -> Option<Named> {
     let metadata = &object["metadata"];
     let owner = metadata["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)?;

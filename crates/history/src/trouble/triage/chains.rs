@@ -294,7 +294,6 @@ impl Chains {
         taken
     }
 
-    /// The workload that a pod belongs to.
     fn workload_of(&self, pod: &PodCase) -> Option<Named> {
         workload_in(&self.triage.owners, pod)
     }

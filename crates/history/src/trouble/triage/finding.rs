@@ -40,7 +40,6 @@ impl Finding {
         }
     }
 
-    /// A finding about a pod of this workload.
     pub(super) fn of_pod(subject: Subject, workload: Option<Subject>, trouble: Trouble) -> Self {
         Self { workloads: vec![workload], ..Self::new(subject, trouble, 1) }
     }

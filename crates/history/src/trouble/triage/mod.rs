@@ -36,7 +36,6 @@ pub struct Triage {
     /// The Deployments behind ReplicaSets.
     owners: BTreeMap<Named, Subject>,
     workloads: BTreeMap<Named, WorkloadCase>,
-    /// Claims that wait.
     claims: Vec<(Subject, Trouble)>,
     /// The claims of devices that pods are to be bound for, by the pods' namespaces and names: each claim, and the driver that is waited for.
     devices: BTreeMap<(String, String), [String; 2]>,

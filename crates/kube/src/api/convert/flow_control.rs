@@ -10,12 +10,10 @@ const ZERO_IS_MEANT: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrenc
 /// The first release with v1, where zero can be said.
 const WITH_V1: u16 = 29;
 
-/// The field of the shares in a version.
 fn shares(version: &str) -> &'static str {
     if matches!(version, "v1alpha1" | "v1beta1" | "v1beta2") { "assuredConcurrencyShares" } else { "nominalConcurrencyShares" }
 }
 
-/// Makes a level of one version one of another.
 pub(super) fn convert(level: &mut Value, from: &str, to: &str, release: u16) {
     let mut is_zero = false;
     if let Some(limited) = level.pointer_mut("/spec/limited").and_then(Value::as_object_mut) {

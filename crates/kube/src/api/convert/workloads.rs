@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 const ROLLBACK_ANNOTATION: &str = "deprecated.deployment.rollback.revision";
 const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
-/// Whether these are versions of one workload.
 pub(super) fn are_versions(stored: &str, wanted: &str, kind: &str) -> bool {
     let is_known = |version: &str| match kind {
         "Deployment" => matches!(version, "extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2" | "apps/v1"),
@@ -76,7 +75,6 @@ fn annotate(object: &mut Value, annotations: Map<String, Value>) {
     }
 }
 
-/// Takes the number out of an annotation.
 fn number(object: &mut Value, name: &str) -> Result<Option<i64>, String> {
     let Some(text) = object["metadata"]["annotations"][name].as_str().map(str::to_owned) else { return Ok(None) };
     // In a rollback, upstream keeps an empty text.

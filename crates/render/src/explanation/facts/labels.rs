@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ketcd_kube::Operator;
 use ketcd_scheduler::{LabelCheck, TermCheck, WantedLabel};
 
-/// What was checked.
 pub(super) fn text(check: &LabelCheck) -> String {
     match check {
         LabelCheck::Wanted(label) => wanted(label),

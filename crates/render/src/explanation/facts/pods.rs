@@ -30,7 +30,6 @@ pub(super) fn text(check: &PodCheck) -> String {
     }
 }
 
-/// The other pods that were found.
 pub(super) fn who(check: &PodCheck) -> Option<String> {
     const MAX_PODS_NAMED: usize = 3;
     match check {
@@ -44,7 +43,6 @@ pub(super) fn who(check: &PodCheck) -> Option<String> {
     }
 }
 
-/// Which pods there are in a domain.
 fn those(found: &[FoundPod], domain: &TopologyDomain) -> String {
     match (found, domain) {
         ([], _) => format!("none is {}", place(domain)),

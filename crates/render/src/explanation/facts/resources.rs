@@ -4,12 +4,10 @@ use ketcd_scheduler::ResourceCheck;
 
 use super::{list, pod};
 
-/// Whether a resource is counted in bytes.
 pub(in crate::explanation) fn is_in_bytes(resource: &str) -> bool {
     matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
 }
 
-/// What was checked.
 pub(super) fn text(check: &ResourceCheck) -> String {
     match check {
         ResourceCheck::Pods { count, allowed } => format!("pods: {count} of {allowed} there"),

@@ -267,37 +267,8 @@ fn waits(judgement: &Judgement) -> Option<Waits<'_>> {
     judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason })
 }
 
-impl From<ketcd_scheduler::AttemptOutcome> for AttemptOutcome {
-    fn from(outcome: ketcd_scheduler::AttemptOutcome) -> Self {
-        match outcome {
-            ketcd_scheduler::AttemptOutcome::Scheduled => Self::Scheduled,
-            ketcd_scheduler::AttemptOutcome::Unschedulable => Self::Unschedulable,
-            ketcd_scheduler::AttemptOutcome::Pending => Self::Pending,
-            ketcd_scheduler::AttemptOutcome::Gated => Self::Gated,
-        }
-    }
-}
+mirrored!(ketcd_scheduler::AttemptOutcome => AttemptOutcome: Scheduled, Unschedulable, Pending, Gated);
 
-impl From<DecidedBy> for Decider {
-    fn from(who: DecidedBy) -> Self {
-        match who {
-            DecidedBy::Scheduler => Self::Scheduler,
-            DecidedBy::Kubelet => Self::Kubelet,
-            DecidedBy::Creator => Self::Creator,
-            DecidedBy::Unreadable => Self::Unreadable,
-            #[cfg(not(ketcd_exhaustive))]
-            _ => unreachable!("of another version"),
-        }
-    }
-}
+mirrored!(DecidedBy => Decider: Scheduler, Kubelet, Creator, Unreadable; _);
 
-impl From<Agreement> for Verdict {
-    fn from(agreement: Agreement) -> Self {
-        match agreement {
-            Agreement::Agrees => Self::Agrees,
-            Agreement::Tie => Self::Tie,
-            Agreement::Disagrees => Self::Disagrees,
-            Agreement::Unverifiable => Self::Unverifiable,
-        }
-    }
-}
+mirrored!(Agreement => Verdict: Agrees, Tie, Disagrees, Unverifiable);

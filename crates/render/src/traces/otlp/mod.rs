@@ -20,9 +20,9 @@ use message::{
 /// (opentelemetry-collector-contrib pkg/stanza/fileconsumer, `max_log_size`).
 const MAX_REQUEST_BYTES: usize = 256 << 10;
 /// `SPAN_KIND_INTERNAL`.
-const INTERNAL: i32 = 1;
+const SPAN_KIND_INTERNAL: i32 = 1;
 /// `STATUS_CODE_ERROR`.
-const FAILED: i32 = 2;
+const STATUS_CODE_ERROR: i32 = 2;
 
 /// How requests are written into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +130,12 @@ fn made(trace: &Trace, span: &TraceSpan) -> Span {
         span_id: span.id.0.to_vec(),
         parent_span_id: span.parent.map(|parent| parent.0.to_vec()).unwrap_or_default(),
         name: span.kind.name().to_owned(),
-        kind: INTERNAL,
+        kind: SPAN_KIND_INTERNAL,
         start_time_unix_nano: nanoseconds(span.from.time),
         end_time_unix_nano: nanoseconds(span.to.time),
         attributes: attributes(of_span(span)),
         links: span.links.iter().map(link).collect(),
-        status: span.is_failed.then(|| Status { message: problem(span), code: FAILED }),
+        status: span.is_failed.then(|| Status { message: problem(span), code: STATUS_CODE_ERROR }),
     }
 }
 

@@ -11,7 +11,6 @@ pub(super) struct Packets {
     pub packet: Vec<TracePacket>,
 }
 
-/// A packet.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacket {
     /// Nanoseconds.
@@ -25,21 +24,17 @@ pub(super) struct TracePacket {
     pub data: Option<Data>,
 }
 
-/// What a packet holds.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Data {
-    /// Clocks at one moment.
     #[prost(message, tag = "6")]
     ClockSnapshot(ClockSnapshot),
     /// The begin or end of a slice, or a moment.
     #[prost(message, tag = "11")]
     TrackEvent(TrackEvent),
-    /// A track.
     #[prost(message, tag = "60")]
     TrackDescriptor(TrackDescriptor),
 }
 
-/// Clocks at one moment.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ClockSnapshot {
     /// What each shows.
@@ -47,7 +42,6 @@ pub(super) struct ClockSnapshot {
     pub clocks: Vec<Clock>,
 }
 
-/// What a clock shows.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Clock {
     /// `REALTIME` or `BOOTTIME`.
@@ -58,7 +52,6 @@ pub(super) struct Clock {
     pub timestamp: Option<u64>,
 }
 
-/// A track.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TrackDescriptor {
     /// Its id.
@@ -106,16 +99,13 @@ pub(super) struct DebugAnnotation {
     pub value: Option<AnnotationValue>,
 }
 
-/// A value.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum AnnotationValue {
     /// A whole number.
     #[prost(int64, tag = "4")]
     Int(i64),
-    /// A number.
     #[prost(double, tag = "5")]
     Double(f64),
-    /// Text.
     #[prost(string, tag = "6")]
     Text(String),
 }

@@ -17,11 +17,11 @@ use super::attributes::{Value, bounded, of_resource, of_span, problem, title};
 use message::{AnnotationValue, Clock, ClockSnapshot, Data, DebugAnnotation, Packets, TracePacket, TrackDescriptor, TrackEvent};
 
 /// `BUILTIN_CLOCK_REALTIME` and `BUILTIN_CLOCK_BOOTTIME`: the time of a file is the latter, and both are the same in ours.
-const CLOCKS: [u32; 2] = [1, 6];
+const CLOCK_IDS: [u32; 2] = [1, 6];
 /// `TYPE_SLICE_BEGIN`, `TYPE_SLICE_END`, `TYPE_INSTANT`.
-const BEGIN: i32 = 1;
-const END: i32 = 2;
-const INSTANT: i32 = 3;
+const SLICE_BEGIN: i32 = 1;
+const SLICE_END: i32 = 2;
+const INSTANT_EVENT: i32 = 3;
 
 /// Writes all traces.
 ///
@@ -30,7 +30,7 @@ const INSTANT: i32 = 3;
 pub fn write(traces: &Traces, cluster: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = traces.traces.first() else { return Ok(()) };
     let begin = nanoseconds(&first.spans[0].from.time);
-    let clocks = CLOCKS.map(|clock| Clock { clock_id: Some(clock), timestamp: Some(begin) }).to_vec();
+    let clocks = CLOCK_IDS.map(|clock| Clock { clock_id: Some(clock), timestamp: Some(begin) }).to_vec();
     write_packet(Some(begin), Data::ClockSnapshot(ClockSnapshot { clocks }), out)?;
     let links = flows(traces);
     for trace in &traces.traces {
@@ -39,12 +39,11 @@ pub fn write(traces: &Traces, cluster: Option<&str>, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// A span of a trace.
-type Place = (TraceId, SpanId);
+type SpanPlace = (TraceId, SpanId);
 
 /// The arrows that begin or end at each span.
-fn flows(traces: &Traces) -> HashMap<Place, Vec<u64>> {
-    let mut flows: HashMap<Place, Vec<u64>> = HashMap::new();
+fn flows(traces: &Traces) -> HashMap<SpanPlace, Vec<u64>> {
+    let mut flows: HashMap<SpanPlace, Vec<u64>> = HashMap::new();
     for trace in &traces.traces {
         for span in &trace.spans {
             for link in span.links.iter().filter(|link| link.reason != LinkReason::Annotation) {
@@ -72,7 +71,7 @@ struct Written<'t> {
     traces: &'t Traces,
     cluster: Option<&'t str>,
     trace: &'t Trace,
-    flows: &'t HashMap<Place, Vec<u64>>,
+    flows: &'t HashMap<SpanPlace, Vec<u64>>,
 }
 
 fn write_trace(written: &Written<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -108,7 +107,7 @@ fn write_lane(written: &Written<'_>, track: u64, lane: &[&Span], out: &mut dyn W
         while let Some(end) = open.pop_if(|end| *end <= from) {
             write_end(track, end, out)?;
         }
-        let kind = if from == to { INSTANT } else { BEGIN };
+        let kind = if from == to { INSTANT_EVENT } else { SLICE_BEGIN };
         let event = TrackEvent {
             debug_annotations: annotations(written, span),
             r#type: Some(kind),
@@ -118,7 +117,7 @@ fn write_lane(written: &Written<'_>, track: u64, lane: &[&Span], out: &mut dyn W
             flow_ids: written.flows.get(&(written.trace.id, span.id)).cloned().unwrap_or_default(),
         };
         write_packet(Some(from), Data::TrackEvent(event), out)?;
-        if kind == BEGIN {
+        if kind == SLICE_BEGIN {
             open.push(to);
         }
     }
@@ -126,7 +125,7 @@ fn write_lane(written: &Written<'_>, track: u64, lane: &[&Span], out: &mut dyn W
 }
 
 fn write_end(track: u64, at: u64, out: &mut dyn Write) -> io::Result<()> {
-    let event = TrackEvent { r#type: Some(END), track_uuid: Some(track), ..TrackEvent::default() };
+    let event = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() };
     write_packet(Some(at), Data::TrackEvent(event), out)
 }
 

@@ -11,8 +11,9 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
-/// Names of objects in one line.
 const MAX_OBJECTS_NAMED: usize = 3;
+/// What stands before the time of several objects, where it is that of one of them.
+const OF_FIRST: &str = "the first ";
 
 /// What is wrong, in a few words that can follow an object's name.
 pub fn what(trouble: &Trouble) -> String {
@@ -209,7 +210,6 @@ fn address(subject: &Subject) -> String {
     }
 }
 
-/// A kind in the plural.
 pub(crate) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
@@ -246,8 +246,17 @@ pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     let lasted = now.map(|now| now.duration_since(since).as_secs_f64().max(0.0));
     let lasted = lasted.map_or(String::new(), |lasted| format!(" ({})", duration::length(lasted.round())));
     let is_of_all = finding.troubles.iter().all(|trouble| trouble.since == Some(since));
-    let of_first = if is_of_all { "" } else { "the first " };
+    let of_first = if is_of_all { "" } else { OF_FIRST };
     format!("{of_first}since {time}{lasted}")
+}
+
+/// The same behind what is wrong: ` since 22:17:03 (43 s)`, `, the first since 22:10:00 (8m)`.
+pub(crate) fn since_behind(finding: &Finding, now: Option<Timestamp>) -> String {
+    match since(finding, now) {
+        since if since.is_empty() => since,
+        since if since.starts_with(OF_FIRST) => format!(", {since}"),
+        since => format!(" {since}"),
+    }
 }
 
 /// The command that shows more about a finding's first object; `None` if the finding is not about an object.

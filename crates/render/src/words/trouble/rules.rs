@@ -136,7 +136,6 @@ fn held(trouble: &Trouble) -> String {
     format!("{holds}{waits}{ends}{says}")
 }
 
-/// What ends it.
 pub(super) fn remedy(finding: &Finding) -> String {
     let trouble = &finding.trouble;
     match trouble.kind {
@@ -260,7 +259,6 @@ mod tests {
         Trouble { numbers: Some(numbers), ..trouble }
     }
 
-    /// A trouble that so many objects have.
     fn finding(trouble: Trouble, objects: usize) -> Finding {
         let (subjects, troubles) = (vec![Subject::default(); objects], vec![trouble.clone(); objects]);
         Finding { trouble, workloads: vec![None; subjects.len()], subjects, troubles, owner: None, pods: 0, effects: Vec::new() }

@@ -10,17 +10,14 @@ use crate::cluster::raw_object::{FromRaw, RawObject};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeviceTaintRule {
-    /// Its spec.
     pub(crate) spec: DeviceTaintRuleSpec,
 }
 
-/// The spec of a device taint rule.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceTaintRuleSpec {
     /// The devices; `None`: all of them.
     pub(crate) device_selector: Option<DeviceTaintSelector>,
-    /// The taint.
     pub(crate) taint: DeviceTaint,
 }
 
@@ -28,11 +25,8 @@ pub(crate) struct DeviceTaintRuleSpec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeviceTaintSelector {
-    /// Their driver.
     pub(crate) driver: Option<String>,
-    /// Their pool.
     pub(crate) pool: Option<String>,
-    /// Their name.
     pub(crate) device: Option<String>,
     /// The class whose selectors match them (up to 1.34).
     pub(crate) device_class_name: Option<String>,

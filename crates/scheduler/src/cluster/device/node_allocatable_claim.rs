@@ -11,7 +11,6 @@ use crate::cluster::{Interner, Pairs, Text};
 /// What the devices of one claim consume for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeAllocatableClaim {
-    /// The claim's name.
     pub(crate) claim: Arc<str>,
     /// The containers that name the claim, each as often as it does.
     pub(crate) containers: Vec<Arc<str>>,

@@ -6,7 +6,6 @@ use crate::cluster::pod::fields::{ConditionFields, MetadataFields};
 use crate::cluster::raw_object::is_of_kind;
 use crate::cluster::{Pairs, RawObject, Text};
 
-/// A Node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeFields<'a> {
@@ -33,7 +32,6 @@ pub(crate) struct NodeSpecFields<'a> {
     pub(crate) unschedulable: Option<bool>,
 }
 
-/// A taint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TaintFields<'a> {
@@ -61,7 +59,6 @@ pub(crate) struct NodeStatusFields<'a> {
     pub(crate) node_info: Option<NodeInfoFields<'a>>,
 }
 
-/// An image that a node has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ImageFields<'a> {

@@ -25,7 +25,6 @@ pub(in crate::cluster) struct Images {
 }
 
 impl Images {
-    /// Removes a node's images.
     pub(in crate::cluster) fn remove(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, _) in images {
             if let Some((_, nodes)) = self.by_name.get_mut(name) {
@@ -37,7 +36,6 @@ impl Images {
         }
     }
 
-    /// Adds a node's images.
     pub(in crate::cluster) fn add(&mut self, node: NodeId, images: &[(Arc<str>, i64)]) {
         for (name, size) in images {
             self.by_name.entry(name.clone()).or_insert_with(|| (*size, BTreeSet::new())).1.insert(node);

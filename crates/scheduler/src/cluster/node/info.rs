@@ -20,17 +20,14 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// Compiles one of a node's taints.
     fn compile(taint: &TaintFields, interner: &mut Interner) -> Self {
         let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
         Self { key: text(&taint.key), value: text(&taint.value), effect: text(&taint.effect) }
     }
 }
 
-/// A condition of a node's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeCondition {
-    /// Its type.
     pub(crate) kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
     pub(crate) status: Arc<str>,
@@ -78,7 +75,6 @@ pub struct NodeInfo {
     pub(crate) image_states: Arc<[ImageState]>,
     /// Its pods, except finished ones, in order of arrival.
     pub pods: Vec<Arc<PodInfo>>,
-    /// What its pods request.
     pub(crate) requested: Resources,
     /// CPU its pods request with the defaults for scores (`NonZeroRequested`), in thousandths.
     pub(crate) non_zero_cpu: i64,

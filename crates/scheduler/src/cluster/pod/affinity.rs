@@ -19,11 +19,9 @@ pub(crate) struct AffinityTerm {
     pub(crate) match_labels: usize,
     /// The same for the namespace selector.
     pub(crate) match_namespace_labels: usize,
-    /// The namespaces listed.
     pub(crate) namespaces: Vec<Arc<str>>,
     /// Selects namespaces by their labels; `None` where the field is absent (an empty selector means all).
     pub(crate) namespace_selector: Option<Selector>,
-    /// The namespace of the pod that has the term.
     pub(crate) owner_namespace: Arc<str>,
 }
 
@@ -70,7 +68,6 @@ impl AffinityTerm {
         selectors.flat_map(|selector| &selector.requirements).flat_map(|requirement| &requirement.values).all(|value| is_label_value(value))
     }
 
-    /// Whether the term selects pods with these labels.
     pub(crate) fn matches_labels(&self, labels: &Labels) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
@@ -80,12 +77,10 @@ fn equalities(selector: Option<&LabelSelector>) -> usize {
     selector.map_or(0, |selector| selector.match_labels.iter().flatten().count())
 }
 
-/// A pod's affinity or anti-affinity to other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PodAffinityTerms {
     /// Whether the object is present at all, even empty.
     pub(crate) present: bool,
-    /// Terms that must hold.
     pub(crate) required: Vec<Arc<AffinityTerm>>,
     /// Terms that count for scores, with their weights.
     pub(crate) preferred: Vec<(i32, Arc<AffinityTerm>)>,
@@ -96,7 +91,6 @@ pub(crate) struct PodAffinityTerms {
 }
 
 impl PodAffinityTerms {
-    /// Compiles required and preferred terms.
     pub(crate) fn compile(
         required: Option<&Vec<core::PodAffinityTerm>>,
         preferred: Option<&Vec<core::WeightedPodAffinityTerm>>,

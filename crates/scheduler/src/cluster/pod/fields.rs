@@ -110,7 +110,6 @@ pub struct SpecFields<'a> {
     pub(crate) volumes: Option<Vec<VolumeFields<'a>>>,
 }
 
-/// A container.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ContainerFields<'a> {
@@ -130,7 +129,6 @@ pub(crate) struct ContainerFields<'a> {
     pub(crate) volume_mounts: Option<Vec<MountFields<'a>>>,
 }
 
-/// An ephemeral container.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct EphemeralFields<'a> {
@@ -185,7 +183,6 @@ pub(crate) struct ClaimReferenceFields<'a> {
     pub(crate) name: Option<Text<'a>>,
 }
 
-/// A toleration.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TolerationFields<'a> {
@@ -259,7 +256,6 @@ pub(crate) struct StatusFields<'a> {
     pub(crate) start_time: Option<Text<'a>>,
 }
 
-/// A condition of the status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ConditionFields<'a> {
@@ -275,7 +271,6 @@ pub(crate) struct ConditionFields<'a> {
     pub(crate) type_: Option<Text<'a>>,
 }
 
-/// The status of a container.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ContainerStatusFields<'a> {
@@ -291,11 +286,8 @@ pub(crate) struct ContainerStatusFields<'a> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadReference {
-    /// The workload.
     pub(crate) name: String,
-    /// The group.
     pub(crate) pod_group: String,
-    /// Which of the group's replicas.
     pub(crate) pod_group_replica_key: String,
 }
 

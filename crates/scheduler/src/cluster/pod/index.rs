@@ -14,9 +14,7 @@ pub(crate) type NodeCounts = BTreeMap<NodeId, u32>;
 /// The bound pods of one namespace that have the same labels and are all terminating, or all not.
 #[derive(Clone, Debug)]
 pub(crate) struct LabelGroup {
-    /// Their namespace.
     pub(crate) namespace: Arc<str>,
-    /// Their labels.
     pub(crate) labels: Labels,
     /// Whether they are being deleted.
     pub(crate) terminating: bool,
@@ -24,13 +22,10 @@ pub(crate) struct LabelGroup {
     pub(crate) nodes: NodeCounts,
 }
 
-/// What kind of term a pod carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::enum_variant_names, reason = "the names of the API's fields")]
 pub(crate) enum TermKind {
-    /// Required affinity.
     RequiredAffinity,
-    /// Required anti-affinity.
     RequiredAntiAffinity,
     /// Preferred affinity, with its weight.
     PreferredAffinity(i32),
@@ -38,16 +33,12 @@ pub(crate) enum TermKind {
     PreferredAntiAffinity(i32),
 }
 
-/// A term and its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WeightedTerm {
-    /// What kind of term it is.
     pub(crate) kind: TermKind,
-    /// The term.
     pub(crate) term: Arc<AffinityTerm>,
 }
 
-/// Both indices.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cluster) struct PodIndex {
     groups: HashMap<Arc<str>, HashMap<(Labels, bool), LabelGroup>>,
@@ -55,7 +46,6 @@ pub(in crate::cluster) struct PodIndex {
 }
 
 impl PodIndex {
-    /// Adds a pod on a node.
     pub(in crate::cluster) fn add(&mut self, pod: &PodInfo, node: NodeId) {
         let groups = self.groups.entry(pod.namespace.clone()).or_default();
         let group = groups.entry((pod.labels.clone(), pod.terminating)).or_insert_with(|| LabelGroup {
@@ -70,7 +60,6 @@ impl PodIndex {
         }
     }
 
-    /// Removes a pod from a node.
     pub(in crate::cluster) fn remove(&mut self, pod: &PodInfo, node: NodeId) {
         if let Some(groups) = self.groups.get_mut(&pod.namespace) {
             let key = (pod.labels.clone(), pod.terminating);
@@ -91,12 +80,10 @@ impl PodIndex {
         }
     }
 
-    /// The groups of one namespace.
     pub(in crate::cluster) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
         self.groups.get(namespace).into_iter().flat_map(|groups| groups.values())
     }
 
-    /// Namespaces that have bound pods.
     pub(in crate::cluster) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.groups.iter().filter(|(_, groups)| !groups.is_empty()).map(|(namespace, _)| namespace)
     }
@@ -126,7 +113,6 @@ fn decrease(counts: &mut NodeCounts, node: NodeId) {
     }
 }
 
-/// The terms that a bound pod has.
 pub(in crate::cluster) fn terms(pod: &PodInfo) -> impl Iterator<Item = WeightedTerm> {
     let (affinity, anti) = (&pod.spec.pod_affinity, &pod.spec.pod_anti_affinity);
     let required =

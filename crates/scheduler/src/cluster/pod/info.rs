@@ -28,7 +28,6 @@ pub struct PodInfo {
     pub name: Arc<str>,
     /// Its uid.
     pub uid: Arc<str>,
-    /// Its labels.
     pub(crate) labels: Labels,
     /// The part it shares with pods of the same template.
     pub spec: Arc<PodSpec>,
@@ -64,10 +63,8 @@ pub struct PodInfo {
     pub mod_revision: i64,
 }
 
-/// The condition PodScheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScheduledCondition {
-    /// Whether its status is True.
     pub(crate) status: bool,
     /// `reason`.
     pub(crate) reason: Arc<str>,
@@ -77,7 +74,6 @@ pub(crate) struct ScheduledCondition {
     pub(crate) since: Option<i64>,
 }
 
-/// The claim made for one of the pod's templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimStatus {
     /// The entry in `spec.resourceClaims`.
@@ -183,7 +179,6 @@ impl PodInfo {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// Whether it belongs to a DaemonSet.
     pub(crate) fn is_of_daemon_set(&self) -> bool {
         self.spec.controller.as_ref().is_some_and(|controller| &*controller.kind == "DaemonSet")
     }
@@ -193,7 +188,6 @@ impl PodInfo {
         self.mirror || self.is_of_daemon_set()
     }
 
-    /// Whether the scheduler counts it on its node.
     pub(crate) fn is_on_node(&self) -> bool {
         self.node_name.is_some() && !self.finished
     }

@@ -14,7 +14,6 @@ pub(crate) struct GroupPolicy {
     pub(crate) gang: Option<Gang>,
 }
 
-/// A gang.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Gang {
@@ -27,19 +26,14 @@ pub(crate) struct Gang {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PodGroup {
-    /// Its metadata.
     pub(crate) metadata: GroupMetadata,
-    /// Its spec.
     pub(crate) spec: PodGroupSpec,
-    /// Its status.
     pub(crate) status: PodGroupStatus,
 }
 
-/// A group's metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupMetadata {
-    /// Its uid.
     pub(crate) uid: String,
     /// When it was created, in RFC 3339 with seconds: such texts sort by time.
     pub(crate) creation_timestamp: Option<String>,
@@ -49,27 +43,21 @@ pub(crate) struct GroupMetadata {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupClaim {
-    /// Its name in the group.
     pub(crate) name: String,
     /// The claim; `None`: it is created from a template.
     pub(crate) resource_claim_name: Option<String>,
 }
 
-/// A group's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodGroupStatus {
-    /// The claims created for it.
     pub(crate) resource_claim_statuses: Vec<GroupClaim>,
 }
 
-/// A group's spec.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodGroupSpec {
-    /// How its pods are scheduled.
     pub(crate) scheduling_policy: GroupPolicy,
-    /// Topology constraints for its pods.
     pub(crate) scheduling_constraints: Option<GroupConstraints>,
     /// Whether its pods are evicted together.
     pub(crate) disruption_mode: Option<DisruptionMode>,
@@ -79,7 +67,6 @@ pub(crate) struct PodGroupSpec {
     pub(crate) preemption_policy: Option<String>,
     /// The composite group it belongs to (1.37).
     pub(crate) parent_composite_pod_group_name: Option<String>,
-    /// Claims its pods share.
     pub(crate) resource_claims: Vec<GroupClaim>,
 }
 
@@ -99,7 +86,6 @@ impl PodGroupSpec {
     }
 }
 
-/// The scheduling constraints of a group.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct GroupConstraints {
@@ -111,7 +97,6 @@ pub(crate) struct GroupConstraints {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct GroupTopology {
-    /// The label's key.
     pub(crate) key: String,
 }
 
@@ -132,25 +117,19 @@ pub(crate) enum DisruptionMode {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Workload {
-    /// Its spec.
     pub(crate) spec: WorkloadSpec,
 }
 
-/// A workload's spec.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadSpec {
-    /// Its groups.
     pub(crate) pod_groups: Vec<WorkloadGroup>,
 }
 
-/// A group of a workload.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct WorkloadGroup {
-    /// Its name.
     pub(crate) name: String,
-    /// How its pods are scheduled.
     pub(crate) policy: GroupPolicy,
 }
 

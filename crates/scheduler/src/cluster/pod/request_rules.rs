@@ -5,7 +5,6 @@
 /// `component-helpers/resource/helpers.go` (1.32–1.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRules {
-    /// How the sums are computed.
     pub(crate) sums: RequestSums,
     /// Names with `kubernetes.io/` or `attachable-volumes-` are tracked (since 1.11); before, only `alpha.kubernetes.io/nvidia-gpu` is.
     pub(crate) native_scalars: bool,
@@ -36,7 +35,6 @@ pub struct RequestRules {
     pub(crate) ephemeral_storage: bool,
 }
 
-/// How requests are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestSums {
     /// Each container is rounded separately; of pods on nodes only the regular containers count (1.9–1.15).

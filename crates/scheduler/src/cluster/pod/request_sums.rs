@@ -56,7 +56,6 @@ impl RequestRules {
         if rules == self { Cow::Borrowed(resource) } else { Cow::Owned(make()) }
     }
 
-    /// What a pod on a node requests there.
     pub(crate) fn existing(&self, pod: &PodInfo) -> Resources {
         match self.sums {
             RequestSums::RegularContainers => self.containers(pod, NO_DEFAULTS),

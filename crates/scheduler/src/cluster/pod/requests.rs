@@ -7,10 +7,8 @@ use super::request_rules::RequestRules;
 use crate::cluster::Resources;
 use crate::cluster::resource::list::ResourceList;
 
-/// The requests of one container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ContainerRequests {
-    /// The container's name.
     pub(crate) name: Arc<str>,
     /// For an init container: whether it is a sidecar (`restartPolicy: Always`).
     pub(crate) restartable: bool,
@@ -22,7 +20,6 @@ pub(crate) struct ContainerRequests {
     pub(crate) claims: Vec<Arc<str>>,
 }
 
-/// The parts of a pod's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PodRequests {
     /// Regular containers, in order.
@@ -42,7 +39,6 @@ pub(crate) struct PodRequests {
 /// What a pod on a node requests there. Upstream: `podResource` (`framework/types.go`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodResource {
-    /// For the filters.
     pub(crate) requests: Resources,
     /// CPU with the defaults for scores, in thousandths.
     pub(crate) non_zero_cpu: i64,

@@ -39,7 +39,6 @@ impl RequestRules {
         with_defaults(list, defaults)
     }
 
-    /// The pod-level requests.
     pub(in crate::cluster) fn pod_level_requests(&self, pod: &PodInfo, status: bool) -> ResourceList {
         let mut list = pod.spec.requests.pod_level.clone();
         let allocation = pod.allocations.iter().find(|allocation| allocation.container.is_empty());

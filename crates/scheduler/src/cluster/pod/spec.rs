@@ -26,15 +26,12 @@ pub struct PodSpec {
     pub(crate) node_selector: Selector,
     /// Node affinity, if there is any.
     pub(crate) node_affinity: NodeAffinityTerms,
-    /// Pod affinity.
     pub(crate) pod_affinity: PodAffinityTerms,
-    /// Pod anti-affinity.
     pub(crate) pod_anti_affinity: PodAffinityTerms,
     /// `spec.tolerations`.
     pub(crate) tolerations: Vec<Toleration>,
     /// `spec.topologySpreadConstraints`.
     pub(crate) spread: Vec<SpreadConstraint>,
-    /// The parts of its request.
     pub(crate) requests: PodRequests,
     /// Host ports of regular containers.
     pub(crate) host_ports: Vec<HostPort>,
@@ -42,11 +39,9 @@ pub struct PodSpec {
     pub(crate) sidecar_host_ports: Vec<HostPort>,
     /// Images of regular containers, in order, as written.
     pub(crate) images: Vec<Arc<str>>,
-    /// Images of init containers.
     pub(crate) init_images: Vec<Arc<str>>,
     /// Volumes some plugin reads.
     pub(crate) volumes: Vec<PodVolume>,
-    /// Whether the pod has any volume at all.
     pub(crate) has_volumes: bool,
     /// `spec.schedulingGates`, by name.
     pub(crate) scheduling_gates: Vec<Arc<str>>,
@@ -56,7 +51,6 @@ pub struct PodSpec {
     pub(crate) restarts_all_containers: bool,
     /// A container mounts a volume with `bindMountOptions`.
     pub(crate) bind_mount_options: bool,
-    /// Host network within an own user namespace.
     pub(crate) host_network_in_user_namespace: bool,
     /// `spec.schedulingGroup.podGroupName`.
     pub(crate) pod_group: Option<Arc<str>>,
@@ -67,13 +61,11 @@ pub struct PodSpec {
 /// A reference to the owner that manages a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ControllerRef {
-    /// Its API version.
     pub(crate) api_version: Arc<str>,
     /// Its kind.
     pub kind: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// Its uid.
     pub(crate) uid: Arc<str>,
 }
 
@@ -82,7 +74,6 @@ pub struct ControllerRef {
 pub struct NodeAffinityTerms {
     /// The required terms, ORed; `None` where nothing is required; an empty list matches nothing.
     pub(crate) required: Option<Vec<NodeTerm>>,
-    /// Preferred terms with their weights.
     pub(crate) preferred: Vec<(i32, NodeTerm)>,
 }
 
@@ -102,9 +93,7 @@ pub struct Toleration {
 /// What a spread constraint does when it cannot be satisfied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WhenUnsatisfiable {
-    /// It is a filter.
     DoNotSchedule,
-    /// It is a score.
     ScheduleAnyway,
 }
 
@@ -234,7 +223,6 @@ impl PodSpec {
 }
 
 impl NodeAffinityTerms {
-    /// Compiles the API's node affinity.
     pub(crate) fn compile(affinity: &core::NodeAffinity, interner: &mut Interner) -> Self {
         let required = affinity.required_during_scheduling_ignored_during_execution.as_ref();
         Self {

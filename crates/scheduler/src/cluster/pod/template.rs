@@ -41,13 +41,11 @@ fn unread_pod(why: String, raw: RawObject<'_>) -> ParseError {
 /// A pod, parsed as far as is possible without the state.
 #[expect(clippy::large_enum_variant, reason = "it stands in a box")]
 pub(crate) enum ParsedPod<'a> {
-    /// All that is read of it.
     Whole(PodFields<'a>),
     /// What is its own, and what it shares.
     OfTemplate {
         /// Its own fields.
         own: OwnFields<'a>,
-        /// The others.
         template: Template,
         /// The pod, for the case that its template is not known yet.
         pod: RawObject<'a>,
@@ -73,7 +71,6 @@ pub(crate) struct OwnFields<'a> {
 /// When the first condition PodScheduled changed last, found while a condition's fields come in any order.
 #[derive(Default)]
 struct Scheduled {
-    /// The place of the condition.
     condition: Option<usize>,
     /// The last time that was seen, with the place of its condition.
     transition: Option<(usize, i64)>,
@@ -205,7 +202,6 @@ impl<'a> OwnFields<'a> {
 /// The SHA-256 of the stored bytes that the pods of a template share.
 type Template = [u8; 32];
 
-/// How many templates are kept.
 const MAX_TEMPLATES_KEPT: usize = 1 << 16;
 
 /// A compiled pod of each template.

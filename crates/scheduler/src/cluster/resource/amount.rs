@@ -32,7 +32,6 @@ impl Amount {
         Self(i128::from(units) * NANOS_PER_UNIT)
     }
 
-    /// An amount of thousandths.
     pub(crate) fn from_millis(millis: i64) -> Self {
         Self(i128::from(millis) * (NANOS_PER_UNIT / 1000))
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::cluster::{Amount, Interner, Pairs};
 
-/// Amounts by resource name.
 pub(crate) type ResourceList = Vec<(Arc<str>, Amount)>;
 
 /// Parses a resource list; amounts that are not valid quantities are added to `problems`.
@@ -42,12 +41,10 @@ fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {
     &mut list[at].1
 }
 
-/// Sets the amount of a resource.
 pub(in crate::cluster) fn set(list: &mut ResourceList, name: &Arc<str>, amount: Amount) {
     *entry(list, name) = amount;
 }
 
-/// Adds every amount of the other list.
 pub(in crate::cluster) fn add_all(list: &mut ResourceList, other: &ResourceList) {
     for (name, amount) in other {
         let known = entry(list, name);

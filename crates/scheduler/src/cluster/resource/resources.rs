@@ -10,9 +10,7 @@ use crate::cluster::{Amount, ResourceList};
 pub(crate) struct Resources {
     /// CPU in thousandths of a core.
     pub(crate) milli_cpu: i64,
-    /// Memory in bytes.
     pub(crate) memory: i64,
-    /// Ephemeral storage in bytes.
     pub(crate) ephemeral_storage: i64,
     /// Everything else the scheduler tracks, ascending by name; a key stays once it was added, even at 0.
     pub(crate) scalars: Vec<(Arc<str>, i64)>,

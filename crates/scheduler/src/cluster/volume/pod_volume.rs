@@ -5,12 +5,9 @@ use std::sync::Arc;
 use crate::cluster::Interner;
 use crate::cluster::pod::fields::VolumeFields;
 
-/// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PodVolume {
-    /// The volume's name within the pod.
     pub(crate) name: Arc<str>,
-    /// Its source.
     pub(crate) source: VolumeSource,
 }
 

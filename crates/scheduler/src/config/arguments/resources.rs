@@ -9,7 +9,6 @@ use crate::config::versions::ConfigVersion;
 use crate::validation::Document;
 use crate::validation::label_name;
 
-/// Resources with weights.
 type WeightedResources = Vec<(Arc<str>, i64)>;
 
 const SCORING_STRATEGIES: &[&str] = &["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
@@ -84,7 +83,6 @@ fn written(entry: &Document<'_>) -> i64 {
     entry.field("weight").whole().unwrap_or(0)
 }
 
-/// Validates the weights of a list.
 fn check_weights(list: &Document<'_>, weight: fn(&Document<'_>) -> i64, wrong: &mut Vec<String>) {
     for entry in list.elements().iter().filter(|entry| !(1..=100).contains(&weight(entry))) {
         wrong.push(entry.field("weight").wrong(format!("{} is not between 1 and 100", weight(entry))));

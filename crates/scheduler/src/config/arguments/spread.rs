@@ -9,7 +9,6 @@ use crate::config::versions::ConfigVersion;
 use crate::validation::Document;
 use crate::validation::label_name;
 
-/// Reads and validates them.
 pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (list, kind) = (args.field("defaultConstraints"), args.field("defaultingType"));
     let constraints = list.elements();

@@ -5,14 +5,11 @@ use crate::{Gates, Release};
 
 /// The context of reading entries.
 pub(super) struct PolicyContext<'a> {
-    /// The scheduler's release.
     pub(super) release: Release,
-    /// Its gates.
     pub(super) gates: &'a Gates,
 }
 
 impl PolicyContext<'_> {
-    /// The release's rules for Policies.
     pub(super) fn rules(&self) -> PolicyRules {
         PolicyRules::of(self.release)
     }

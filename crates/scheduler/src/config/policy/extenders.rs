@@ -8,7 +8,6 @@ use crate::config::extenders::{left_to, unverifiable};
 use crate::release::PolicyRules;
 use crate::validation::Document;
 
-/// The errors of the extenders.
 pub(super) fn check(document: &Document<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut managed = BTreeSet::new();

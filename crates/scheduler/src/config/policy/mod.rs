@@ -17,7 +17,6 @@ use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
 
-/// Whether a file is a Policy.
 pub(super) fn is_policy(value: &Value) -> bool {
     let kind = value["kind"].as_str().unwrap_or_default();
     let other = value["apiVersion"].as_str().is_some_and(|version| version.starts_with("kubescheduler."));

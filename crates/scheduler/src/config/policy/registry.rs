@@ -145,17 +145,14 @@ pub(super) fn defaults(context: &PolicyContext<'_>) -> Value {
     json!({"predicates": named, "priorities": weighted})
 }
 
-/// Whether a predicate of that name is registered.
 pub(super) fn is_predicate(name: &str, context: &PolicyContext<'_>) -> bool {
     holds(POLICY_PREDICATES, name, context)
 }
 
-/// Whether a priority of that name is registered.
 pub(super) fn is_priority(name: &str, context: &PolicyContext<'_>) -> bool {
     holds(POLICY_PRIORITIES, name, context)
 }
 
-/// The mandatory predicates.
 pub(super) fn mandatory(context: &PolicyContext<'_>) -> impl Iterator<Item = &'static str> {
     MANDATORY_PREDICATES.iter().filter(|entry| applies(entry, context)).map(|entry| entry.name)
 }

@@ -3,9 +3,9 @@
 mod groups;
 mod history;
 mod images;
+mod neighbour_order;
 mod order;
 mod relisted;
 mod repeated;
-mod settled;
 mod unseen;
 mod waiting;

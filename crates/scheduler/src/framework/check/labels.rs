@@ -63,7 +63,6 @@ pub struct WantedLabel {
 }
 
 impl WantedLabel {
-    /// A requirement on the labels of a node.
     pub(crate) fn of(wanted: Requirement, labels: &Labels) -> Self {
         let value = labels.shared(&wanted.key).cloned();
         Self { wanted, value }

@@ -3,7 +3,6 @@
 
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
-/// The priority.
 pub(super) struct Equal;
 
 impl Plugin for Equal {

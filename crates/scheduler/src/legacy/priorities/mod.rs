@@ -14,7 +14,6 @@ pub(crate) use node_label::NodeLabel;
 pub(crate) use requested_to_capacity_ratio::{CapacityRatio, RequestedToCapacityRatio};
 pub(crate) use service_anti_affinity::ServiceAntiAffinity;
 
-/// Priorities with rules of their own.
 pub(super) static OWN_PRIORITIES: &[&dyn Plugin] = &[
     &equal::Equal,
     &resource_limits::ResourceLimits,

@@ -6,7 +6,6 @@ use crate::framework::WithoutState;
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
-/// The priority.
 pub(super) struct ResourceLimits;
 
 impl Plugin for ResourceLimits {

@@ -5,7 +5,6 @@ use crate::cluster::{Claim, NodeInfo};
 use crate::dra::{can_skip_operations, selects, skips_operations};
 use crate::release::DeviceRules;
 
-/// Whether a claim has its devices.
 pub(crate) fn is_allocated(claim: &Claim) -> bool {
     claim.status.as_ref().is_some_and(|status| status.allocation.is_some())
 }

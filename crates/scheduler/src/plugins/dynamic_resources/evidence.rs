@@ -83,7 +83,6 @@ fn to_allocate(claims: &[&Claim], cycle: &Cycle, node: &Candidate) -> Vec<Fact> 
     facts
 }
 
-/// The devices of an allocation.
 pub(crate) fn allocated_devices(of: &Allocation) -> Vec<AllocatedDevice> {
     let device = |(request, driver, pool, device): &(String, String, String, String)| AllocatedDevice {
         request: request.clone(),

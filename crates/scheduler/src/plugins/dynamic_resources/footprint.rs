@@ -9,7 +9,7 @@ use crate::release::Rules;
 use crate::{Refusal, Verdict};
 
 use super::available::{is_allocated, is_reachable};
-use super::wanted::Wanted;
+use super::pod_devices::Wanted;
 
 /// A resource that a node has too little of for the pod and its devices, in the scheduler's units.
 pub(crate) struct Lacking {
@@ -194,7 +194,6 @@ fn amount_of(list: &ResourceList, name: &str) -> Option<Amount> {
     list.iter().find(|(known, _)| **known == *name).map(|(_, amount)| *amount)
 }
 
-/// The first resource of a sum that is more than what is listed of it.
 fn exceeded(sum: &ResourceList, most: &ResourceList) -> Option<Arc<str>> {
     let over = |(name, amount): &&(Arc<str>, Amount)| amount_of(most, name).is_some_and(|most| *amount > most);
     sum.iter().find(over).map(|(name, _)| name.clone())

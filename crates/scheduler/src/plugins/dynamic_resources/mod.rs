@@ -4,9 +4,9 @@ mod available;
 mod evidence;
 mod footprint;
 mod needs;
+mod pod_devices;
 mod post_filter;
 mod score;
-mod wanted;
 
 use crate::framework::{
     Candidate, Cycle, Fact, Feasible, Judgement, Need, Plugin, PostFilter, PreFilter, PreScore, Touches, Verdict, WithoutState,
@@ -16,9 +16,8 @@ use crate::release::Rules;
 pub(crate) use available::{is_allocated, is_reachable};
 pub(crate) use evidence::allocated_devices;
 use footprint::Lacking;
-pub(crate) use wanted::Wanted;
+pub(crate) use pod_devices::Wanted;
 
-/// The rule.
 pub(crate) struct DynamicResources;
 
 const NOT_AVAILABLE: &str = "resourceclaim not available on the node";
@@ -74,7 +73,7 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        wanted::filter(cycle)
+        pod_devices::filter(cycle)
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
@@ -82,7 +81,7 @@ Differs from upstream
     }
 
     fn pre_enqueue(&self, cycle: &Cycle) -> Option<String> {
-        wanted::pre_enqueue(cycle).filter(|_| cycle.profile.rules.dra)
+        pod_devices::pre_enqueue(cycle).filter(|_| cycle.profile.rules.dra)
     }
 
     fn post_filter(&self, cycle: &Cycle, judgement: &Judgement) -> PostFilter {

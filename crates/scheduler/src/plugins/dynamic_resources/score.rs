@@ -5,7 +5,7 @@ use crate::dra::{Given, requests};
 use crate::{Cycle, PreScore};
 
 use super::available::is_allocated;
-use super::wanted::Wanted;
+use super::pod_devices::Wanted;
 
 /// What of alternatives each node could serve.
 pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {

@@ -80,7 +80,6 @@ fn left_to_nodes(cycle: &Cycle, term: &AffinityTerm) -> bool {
     by_hostname(term) && cycle.profile.gates.on("InterPodAffinityHostnameFastPath")
 }
 
-/// Whether required affinity holds on a node.
 pub(super) fn near_what_it_seeks(cycle: &Cycle, node: &Candidate) -> bool {
     together(cycle, node).iter().all(|fact| fact.holds)
 }
@@ -174,7 +173,6 @@ fn in_domain<'a>(
     others.chain([node.node]).flat_map(|node: &NodeInfo| node.pods.iter())
 }
 
-/// The pods a term selects.
 fn selected(term: &AffinityTerm, cycle: &Cycle) -> SelectedPods {
     let own = term.namespaces.is_empty() || term.namespaces.iter().all(|namespace| *namespace == cycle.pod.namespace);
     let namespaces = match (own, &term.namespace_selector) {

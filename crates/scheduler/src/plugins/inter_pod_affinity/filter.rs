@@ -44,9 +44,7 @@ struct Terms<'a> {
     cycle: &'a Cycle<'a>,
     affinity: &'a [Arc<AffinityTerm>],
     anti_affinity: &'a [Arc<AffinityTerm>],
-    /// Pods with a term against this pod.
     existing: PairCounts,
-    /// Pods that match all affinity terms.
     near: PairCounts,
     /// Pods that match an anti-affinity term.
     apart: PairCounts,
@@ -89,7 +87,6 @@ impl Terms<'_> {
         self.local.is_none() || !by_hostname(term)
     }
 
-    /// Whether the pod's affinity is counted over all nodes.
     fn counts_affinity(&self) -> bool {
         !self.affinity.is_empty() && self.local.as_ref().is_none_or(|local| !local.takes_affinity())
     }

@@ -23,7 +23,6 @@ pub(super) struct Local<'a> {
     objections: bool,
 }
 
-/// Whether a term is one by hostname.
 pub(crate) fn by_hostname(term: &AffinityTerm) -> bool {
     &*term.topology_key == HOSTNAME_LABEL
 }

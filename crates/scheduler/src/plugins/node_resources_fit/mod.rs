@@ -81,7 +81,6 @@ Differs from upstream
     }
 }
 
-/// A resource a node lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage {
     /// Its name; `pods` for the number of pods.

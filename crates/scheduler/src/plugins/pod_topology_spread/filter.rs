@@ -18,7 +18,6 @@ pub(super) const NO_DOMAIN: i64 = 2_147_483_647;
 #[derive(Default)]
 pub(super) struct Domains {
     pub(super) counts: HashMap<Arc<str>, i64>,
-    /// The two emptiest domains.
     emptiest: Vec<(Arc<str>, i64)>,
 }
 
@@ -47,7 +46,6 @@ pub(super) struct Counted {
     /// Whose counts each constraint uses.
     place: Vec<usize>,
     pub(super) domains: Vec<Domains>,
-    /// Whether the pod counts itself.
     pub(super) own: Vec<i64>,
 }
 

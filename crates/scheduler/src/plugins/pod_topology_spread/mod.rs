@@ -100,7 +100,6 @@ Differs from upstream
 
 /// The node label of hosts.
 const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
-/// The node label of zones.
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// A constraint, ready to count.
@@ -119,7 +118,6 @@ impl Constraint {
         &self.key
     }
 
-    /// Whether it counts pods with these labels.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
@@ -129,7 +127,6 @@ impl Constraint {
         self.pods_of(cycle, [&*cycle.pod.namespace].into_iter())
     }
 
-    /// What the score counts.
     fn scored_pods_by_node(&self, cycle: &Cycle) -> Vec<i64> {
         if !cycle.profile.rules.spread_counts_loosely() {
             return self.pods_by_node(cycle);
@@ -198,7 +195,6 @@ fn constraints(cycle: &Cycle, when: WhenUnsatisfiable) -> Vec<Constraint> {
     chosen.map(|constraint| Constraint { selector: Some(selector.clone()), ..own_constraint(constraint, cycle) }).collect()
 }
 
-/// The constraints that must hold.
 pub(crate) fn hard_constraints(cycle: &Cycle) -> Vec<Constraint> {
     constraints(cycle, WhenUnsatisfiable::DoNotSchedule)
 }
@@ -240,5 +236,4 @@ fn has_all_keys(node: &NodeInfo, constraints: &[Constraint]) -> bool {
     constraints.iter().all(|constraint| node.labels.has(&constraint.key))
 }
 
-/// The numbers of nodes.
 type NodeSet = BTreeSet<NodeId>;

@@ -14,7 +14,6 @@ use crate::release::{Rules, VolumeScore};
 use crate::volumes::{Binder, PodClaims, claim_needs, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
 
-/// The rule.
 pub(crate) struct VolumeBinding;
 
 const UNBOUND_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use crate::cluster::{PodInfo, PodKey};
 use crate::replay::takeover::{Concern, RestartedSchedulers};
 
-/// How many decisions are kept.
 const MAX_DECISIONS_KEPT: usize = 8192;
 
-/// How an assumption ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The binding was written.
@@ -24,7 +22,6 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// A decision about a pod.
 #[derive(Debug)]
 pub(super) struct Decision {
     /// The pod as it waited.

@@ -29,7 +29,6 @@ pub(crate) struct Neighbour {
     pub ended: i64,
     /// Whether another process may have decided about it.
     pub foreign: bool,
-    /// When it was decided about.
     order: Order,
     /// Whether that was most likely before the attempt; `None` where only the writes say so.
     likely: Option<bool>,
@@ -52,7 +51,6 @@ pub(crate) struct Neighbours {
 }
 
 impl Ledger {
-    /// The neighbours of an attempt.
     pub(crate) fn neighbours(&self, subject: &Subject, scheduler: &Scheduler) -> Neighbours {
         let others: Vec<&Decision> = self.since(subject.queued).filter(|other| other.pod.uid != subject.pod.uid).collect();
         let (own, foreign): (Vec<&Decision>, Vec<&Decision>) =
@@ -138,7 +136,6 @@ impl Neighbours {
         self.others.iter().find(decided).map_or(0, |other| other.written)
     }
 
-    /// The number of a pod.
     pub(crate) fn number_of(&self, pod: &PodInfo) -> Option<usize> {
         self.others.iter().position(|other| other.pod.uid == pod.uid)
     }
@@ -199,7 +196,6 @@ impl Neighbours {
 }
 
 impl Neighbour {
-    /// When it was decided about.
     pub(crate) fn order(&self) -> Order {
         self.order
     }

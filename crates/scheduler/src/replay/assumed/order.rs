@@ -32,12 +32,10 @@ pub(crate) struct Subject<'a> {
     pub waits_for_refusals: bool,
 }
 
-/// When another decision was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Before the attempt.
     Before,
-    /// After it.
     After,
     /// Either: nothing in etcd decides.
     Either,
@@ -99,7 +97,6 @@ impl<'a> AttemptPlace<'a> {
     }
 }
 
-/// A pod's turn in the queue.
 #[derive(Clone, Copy)]
 struct QueueTurn<'a> {
     queued: i64,

@@ -21,7 +21,6 @@ const MIN_ORDER_ODDS: f64 = 1000.0;
 /// What the decisions after a takeover say of the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Relisting {
-    /// The revision of the takeover.
     takeover: i64,
     /// Pods created up to this revision were listed.
     listed: i64,
@@ -38,7 +37,6 @@ pub(super) struct RelistedPod<'a> {
 }
 
 impl<'a> RelistedPod<'a> {
-    /// A pod that was created at a revision.
     pub(super) fn new(pod: &'a PodInfo, created: i64) -> Self {
         Self { created, name: (&pod.namespace, &pod.name) }
     }

@@ -21,7 +21,6 @@ const IDLE_WITHIN: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Expected {
     keys: KeyRange,
-    /// What etcd numbered the watch by.
     id: i64,
     /// The newest revision when the watch began.
     begun_at: Revision,

@@ -51,7 +51,6 @@ pub(in crate::etcd) fn watch(cluster: Arc<Cluster>, keys: KeyRange, from: Revisi
     })
 }
 
-/// A watch under way.
 pub(super) struct Watch {
     pub(super) cluster: Arc<Cluster>,
     pub(super) keys: KeyRange,

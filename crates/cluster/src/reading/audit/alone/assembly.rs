@@ -11,7 +11,6 @@ use ketcd_store::load::{RebuiltChange, RebuiltValues, ValuePlace, ValueWriter};
 use super::collection::{Collected, Did, KnownKey, ShownChange};
 use super::derivation::{Sending, made, scaled, with};
 
-/// A key that is there.
 struct Alive {
     key: u32,
     value: (usize, ValuePlace),
@@ -165,7 +164,6 @@ impl Replay {
         Ok(())
     }
 
-    /// The object of a key as it is now.
     fn object(&self, key: u32) -> Option<Value> {
         if let Some(object) = self.waiting.get(&key) {
             return serde_json::from_slice(object).ok();
@@ -174,7 +172,6 @@ impl Replay {
         (file != DERIVED_FILE).then(|| serde_json::from_slice(&self.read.at(value)).ok()).flatten()
     }
 
-    /// The length of the object of a key.
     fn length(&self, key: u32) -> usize {
         let of_file = || self.alive.get(&self.keys[key as usize].key).map_or(0, |alive| alive.value.1.length());
         self.waiting.get(&key).map_or_else(of_file, |object| object.len())

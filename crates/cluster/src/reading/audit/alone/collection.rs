@@ -22,13 +22,11 @@ use crate::notice::Notice;
 /// What was done to a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Did {
-    /// The object was this from the revision on.
     Object(ValuePlace),
     /// This was sent, and the object after it is not in the log.
     Sent(Sending, ValuePlace),
     /// The replicas were set.
     Scaled(i64),
-    /// The object was deleted.
     Deleted,
     /// Every object whose key begins so was deleted.
     Collection,
@@ -67,7 +65,6 @@ pub(super) struct KnownKey {
 /// Times in objects are whole seconds, in microseconds.
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// What was collected.
 pub(super) struct Collected {
     pub keys: Vec<KnownKey>,
     places: HashMap<Vec<u8>, u32>,
@@ -103,7 +100,6 @@ impl Collected {
         self.found.iter().any(|found| !matches!(found.did, Did::Hidden))
     }
 
-    /// Takes what a request did.
     pub(super) fn add(&mut self, request: &Request, effects: Vec<RequestEffect>) -> Result<()> {
         effects.into_iter().try_for_each(|effect| self.add_effect(request, effect))
     }
@@ -268,7 +264,6 @@ impl Collected {
     }
 }
 
-/// A number for an identifier.
 fn number(uid: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     uid.hash(&mut hasher);

@@ -8,14 +8,12 @@ use serde_json::{Value, json};
 
 use ketcd_audit::patched;
 
-/// What was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sending {
     /// A whole object, which is new.
     New,
     /// A whole object in the place of another one.
     Whole,
-    /// A patch.
     Patch,
     /// The `Binding` of a pod.
     Binding,
@@ -63,7 +61,6 @@ fn replaced(before: &Value, mut sent: Value) -> Option<Value> {
     Some(sent)
 }
 
-/// A pod on its node.
 fn bound(pod: Value, binding: &Value, time: Timestamp) -> Option<Value> {
     let mut pod = with(pod, "/spec/nodeName", binding["target"]["name"].clone())?;
     if let Some(added) = binding["metadata"]["annotations"].as_object().filter(|added| !added.is_empty()) {

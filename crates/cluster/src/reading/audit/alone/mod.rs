@@ -29,6 +29,7 @@ pub struct LogHistory {
 }
 
 /// What audit logs leave out of a history, and what is damaged in them.
+#[derive(Clone)]
 pub struct LogNotes(pub(crate) Vec<Notice>);
 
 /// Opens the history that audit logs hold; `base` holds objects of the same cluster, as they were at some moment. Returns nothing where the logs hold no

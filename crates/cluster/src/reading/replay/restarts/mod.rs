@@ -17,7 +17,6 @@ use crate::notice::RestartsUnknown;
 /// How often one lock is read for one walk.
 const MOST_READS: usize = 2_000;
 
-/// A takeover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Takeover {
     /// The revision that gave the lock to the new process.
@@ -35,7 +34,6 @@ pub(super) struct Restarts {
     pub locked: Option<Vec<RestartedSchedulers>>,
 }
 
-/// A reading of a lock.
 enum LockReading {
     Held(Held),
     /// The revision is between two sources: the newest before it and the oldest after it that can be read.
@@ -45,13 +43,10 @@ enum LockReading {
 }
 
 /// Two revisions, who held the lock at each, and whether none between them can be read.
-type Span = ((Revision, Held), (Revision, Held), bool);
+type HeldSpan = ((Revision, Held), (Revision, Held), bool);
 
 impl Feed<'_> {
     /// The takeovers after `after` up to `until`, ascending. What is not known of them is noted.
-    ///
-    /// # Errors
-    /// The source cannot be read.
     pub(super) async fn restarts(&self, after: Revision, until: Revision) -> Result<Restarts> {
         let after = after.max(self.cluster.source.span().await?.oldest);
         if after >= until {
@@ -91,7 +86,7 @@ impl Feed<'_> {
             return Ok(Vec::new());
         };
         let (mut found, mut holder, mut reads) = (Vec::new(), first.holder.clone(), 0..MOST_READS);
-        let mut open: Vec<Span> = vec![((after, first), (until, last), false)];
+        let mut open: Vec<HeldSpan> = vec![((after, first), (until, last), false)];
         while let Some((low, high, is_gap)) = open.pop() {
             if low.1 == high.1 {
                 continue;

@@ -43,7 +43,6 @@ impl<'a> Wanted<'a> {
         self.extended.as_ref().and_then(|extended| extended.left_behind.as_ref()).filter(|claim| is_allocated(claim))
     }
 
-    /// Whether there is anything to allocate.
     pub(crate) fn allocates(&self) -> bool {
         if self.claims.iter().any(|claim| self.cycle.profile.rules.driver_allocates(claim)) {
             return false;
