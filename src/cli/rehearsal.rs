@@ -12,7 +12,7 @@ use ketcd_kube::Release;
 use ketcd_render::command_line::CommandLine;
 use ketcd_render::contract::rehearse::Rehearse;
 use ketcd_render::json;
-use ketcd_render::rehearse as render;
+use ketcd_render::rehearse::{self as render, Amount};
 
 use crate::cli::connection::etcd;
 use crate::cli::input::connection::ConnectionArgs;
@@ -66,19 +66,27 @@ pub(super) async fn rehearse(global: &GlobalArgs, asked: &Asked<'_>, out: &mut O
     Ok(outcome)
 }
 
-/// Writes the forecast.
 fn written(rehearsal: &Rehearsal, format: &Format, checklist: &CommandLine, out: &mut Output) -> Result<Outcome> {
     progress::end();
     match format {
         Format::Json => json::write_document(&Rehearse::from(rehearsal), out)?,
         Format::Markdown => render::write_markdown(rehearsal, out)?,
-        format => render::write_text(rehearsal, checklist, *format == Format::Wide, out)?,
+        format => render::write_text(rehearsal, checklist, amount(format, out), out)?,
     }
     Ok(match rehearsal.verdict() {
         Verdict::Bad => Outcome::Damaged,
         Verdict::Findings => Outcome::Nothing,
         Verdict::Good => Outcome::Found,
     })
+}
+
+/// How much is written: a screen on a terminal alone.
+fn amount(format: &Format, out: &Output) -> Amount {
+    match format {
+        Format::Wide => Amount::All,
+        _ if out.is_terminal() => Amount::Screen,
+        _ => Amount::Forecasts,
+    }
 }
 
 /// Holds the running cluster against the forecast and writes what became of it.
@@ -90,7 +98,7 @@ async fn scored(rehearsal: &Rehearsal, live: &GlobalArgs, format: &Format, out: 
     progress::end();
     match format {
         Format::Json => json::write_document(&Rehearse::scores(&scored, &name, revision), out)?,
-        format => render::write_scores(&scored, &name, *format == Format::Wide, out)?,
+        format => render::write_scores(&scored, &name, amount(format, out), out)?,
     }
     let is_wrong = scored.iter().any(|one| one.outcome == answer::Outcome::Wrong);
     Ok(if is_wrong { Outcome::Nothing } else { Outcome::Found })

@@ -30,7 +30,7 @@ const OF_OBJECTS: &[(&str, &str)] = &[
 
 /// The commands about no object in particular.
 const OF_ALL: &[&str] =
-    &["completion", "decode", "encryption", "plugins", "record", "rehearse", "schema", "serve", "status", "verify", "what-if"];
+    &["completion", "decode", "encryption", "mcp", "plugins", "record", "rehearse", "schema", "serve", "status", "ui", "verify", "what-if"];
 
 /// What searches objects: a pattern comes before their addresses, and `-l` lists objects, as grep's does.
 const SEARCHING_COMMAND: &str = "grep";

@@ -37,7 +37,7 @@ const COMMAND_ARGS: &[(&str, &str)] = &[
     ("watch", "pods --from-rev 900"),
     ("what-if", "--restart deploy/web/tomcat"),
 ];
-const NOT_ASKED: &[&str] = &["decode", "record", "serve"];
+const NOT_ASKED: &[&str] = &["decode", "mcp", "record", "serve", "ui"];
 
 /// Each flag as it is typed. `None`: it changes no answer about this data: what a terminal shows, what is kept for the next command, which fields no
 /// release knows, which objects an API server is asked for.

@@ -55,6 +55,7 @@ const COMMAND_ARGS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ls", &["", "pods -A", "nothing.example.com"]),
+    ("mcp", &[]),
     ("plugins", &["", "NodeResourcesFit", "NodeRessourcesFit"]),
     ("record", &[]),
     ("rehearse", &["--now 2026-11-20T22:30:00Z", "--target 1.37 --now 2026-11-20T22:30:00Z"]),
@@ -65,6 +66,7 @@ const COMMAND_ARGS: &[(&str, &[&str])] = &[
     ("timeline", &["-A", "", "deploy/web/tomcat", "node/node2", "pod/web/crahser", "--around 23:30"]),
     ("tree", &["deploy -A", "deploy/tomcat", "pod/web/crahser"]),
     ("triage", &["", "-o wide", "-n web", "--rev 1000"]),
+    ("ui", &[]),
     ("usage", &[""]),
     ("verify", &["--now 2026-11-20T22:30:00Z", "--target 1.37 --now 2026-11-20T22:30:00Z"]),
     ("watch", &["pod/ubuntu", "pod/web/crahser", "pods", "deploy/web/tomcat"]),
@@ -79,16 +81,25 @@ struct Capture {
     asked: fn(&str) -> bool,
 }
 
-/// By day the newer story is asked for what the older one has no like of: troubles, and what answers for a kind.
+/// What the newer story is asked by day: what the older one has no like of, troubles and what answers for a kind.
+const NEWER_COMMANDS: &[&str] = &["describe", "ls", "triage"];
+/// What is asked by day of a cluster whose values are sealed. Every suggestion is made by one `Invocation`, which adds the flag of the keys.
+const SEALED_COMMANDS: &[&str] = &["describe", "encryption", "get", "history", "ls", "triage"];
+
+const NEWER_CAPTURE: &str = "k136-story/snapshot.db.zst";
+const SEALED_CAPTURE: &str = "k136-encrypted/snapshot.db.zst";
+const SEALED_KEYS: Option<&str> = Some("k136-encrypted/encryption-config.yaml");
+
 const DAY_CAPTURES: &[Capture] = &[
     Capture { file: "k120-story/snapshot.db.zst", keys: None, asked: |_| true },
-    Capture { file: "k136-story/snapshot.db.zst", keys: None, asked: |name| ["describe", "ls", "triage"].contains(&name) },
-    Capture { file: "k136-encrypted/snapshot.db.zst", keys: Some("k136-encrypted/encryption-config.yaml"), asked: |_| true },
+    Capture { file: NEWER_CAPTURE, keys: None, asked: |name| NEWER_COMMANDS.contains(&name) },
+    Capture { file: SEALED_CAPTURE, keys: SEALED_KEYS, asked: |name| SEALED_COMMANDS.contains(&name) },
 ];
 
-/// What else the newer story is asked, and all of it as kine holds it after a compaction.
+/// What else those are asked, and all of it of the story as kine holds it after a compaction.
 const AT_NIGHT: &[Capture] = &[
-    Capture { file: "k136-story/snapshot.db.zst", keys: None, asked: |name| !["describe", "ls", "triage"].contains(&name) },
+    Capture { file: NEWER_CAPTURE, keys: None, asked: |name| !NEWER_COMMANDS.contains(&name) },
+    Capture { file: SEALED_CAPTURE, keys: SEALED_KEYS, asked: |name| !SEALED_COMMANDS.contains(&name) },
     Capture { file: "k136-kine/compacted.db.zst", keys: None, asked: |_| true },
 ];
 

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use std::thread;
 
+use regex::Regex;
 use tempfile::TempDir;
 
 use super::pages::{hold, with_examples};
@@ -171,9 +173,9 @@ fn pages_say_how_to_build_what_is_not_released() {
 
 /// A command of a page without what is quoted in it and without its comment; `None` of another line.
 fn unquoted(line: &str) -> Option<String> {
-    let quoted = regex::Regex::new(r#"'[^']*'|"[^"]*""#).unwrap();
+    static QUOTED_TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"'[^']*'|"[^"]*""#).unwrap());
     let command = line.strip_prefix("$ ").unwrap_or(line).split(" # ").next().unwrap();
-    command.starts_with("ketcd ").then(|| quoted.replace_all(command, "").into_owned())
+    command.starts_with("ketcd ").then(|| QUOTED_TEXT.replace_all(command, "").into_owned())
 }
 
 /// bash leaves a pattern as it is where no file matches; zsh runs no command then.
@@ -197,15 +199,16 @@ fn commands_of_pages_have_no_patterns_for_a_shell() {
 
 /// The links of a page: what stands between `](` and `)` outside of code.
 fn links(page: &str) -> Vec<String> {
-    let link = regex::Regex::new(r"\]\(([^)\s]+)\)").unwrap();
-    let code = regex::Regex::new("`[^`]*`").unwrap();
+    static LINK_TARGET: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
+    static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`]*`").unwrap());
     let mut is_code = false;
     let text = page.lines().filter(|line| {
         let is_fence = line.trim_start().starts_with("```");
         is_code ^= is_fence;
         !is_code && !is_fence
     });
-    text.flat_map(|line| link.captures_iter(&code.replace_all(line, "x")).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+    text.flat_map(|line| LINK_TARGET.captures_iter(&CODE_SPAN.replace_all(line, "x")).map(|found| found[1].to_owned()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The anchors of a page's headings, as forges make them.

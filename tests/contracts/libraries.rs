@@ -16,6 +16,7 @@ const LIBRARY_CRATES: &[&str] = &[
     "ketcd-cluster",
     "ketcd-history",
     "ketcd-kube",
+    "ketcd-mcp",
     "ketcd-render",
     "ketcd-redact",
     "ketcd-restore",

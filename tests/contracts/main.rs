@@ -15,6 +15,7 @@ mod libraries;
 mod limits;
 mod mutants;
 mod offline;
+mod page;
 mod pages;
 mod pictures;
 mod prose;

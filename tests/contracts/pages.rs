@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use clap::{Arg, Command as CommandLine};
 use clap_mangen::roff::{Roff, roman};
 use ketcd_render::columns::columns;
 use ketcd_render::contract;
+use regex::Regex;
 
 use super::root;
 
@@ -160,8 +162,8 @@ fn help(command: &CommandLine) -> String {
 
 /// Paragraphs with each sentence on a line of its own.
 fn sentences(text: &str) -> String {
-    let ends = regex::Regex::new(r"([.!?]) +([A-Z`-])").unwrap();
-    text.lines().map(|paragraph| ends.replace_all(paragraph, "$1\n$2").into_owned()).collect::<Vec<_>>().join("\n")
+    static SENTENCE_END: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([.!?]) +([A-Z`-])").unwrap());
+    text.lines().map(|paragraph| SENTENCE_END.replace_all(paragraph, "$1\n$2").into_owned()).collect::<Vec<_>>().join("\n")
 }
 
 trait OwnFlags {

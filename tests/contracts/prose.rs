@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::{Arg, Command as CommandLine};
 use regex::Regex;
@@ -28,6 +29,9 @@ const COMMENT_FOLDERS: &[&str] = &["bench", "crates", "fuzz", "src", "tests", "t
 /// Directories whose comments have none of the signs.
 const SOUND_COMMENTS: &[&str] =
     &["crates/history", "crates/kube", "crates/render", "crates/restore", "crates/scheduler", "crates/store", "crates/testing"];
+
+/// What stands between backticks.
+static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`]*`").unwrap());
 
 /// The first sign in a text, if there is one.
 fn sign(signs: &[Regex], sound: &Regex, text: &str) -> Option<String> {
@@ -62,16 +66,16 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a page that are text, with their numbers; code is left out, and what is between backticks is replaced by `x`.
+/// The lines of a page that are text, with their numbers; code and what stands before a skill is left out, and what is between backticks is replaced by `x`.
 fn text_of(page: &str) -> Vec<(usize, String)> {
-    let code = Regex::new("`[^`]*`").unwrap();
     let mut lines = Vec::new();
     let mut fenced = false;
-    for (number, line) in page.lines().enumerate() {
+    let front = page.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or(0, |end| page[..end].lines().count() + 2);
+    for (number, line) in page.lines().enumerate().skip(front) {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if !fenced && !line.starts_with("<!--") {
-            lines.push((number + 1, code.replace_all(line, "x").into_owned()));
+            lines.push((number + 1, CODE_SPAN.replace_all(line, "x").into_owned()));
         }
     }
     lines
@@ -147,11 +151,11 @@ fn comments_have_no_sign_of_a_sentence_to_write_anew() {
 fn comments_of_most_libraries_have_no_sign_at_all() {
     let (signs, sound) = signs();
     let mut problems = Vec::new();
-    let (comment, code) = (Regex::new(r"^\s*//[/!]? (.*)").unwrap(), Regex::new("`[^`]*`").unwrap());
+    let comment = Regex::new(r"^\s*//[/!]? (.*)").unwrap();
     for source in SOUND_COMMENTS.iter().flat_map(|folder| sources(folder)) {
         for (number, line) in fs::read_to_string(&source).unwrap().lines().enumerate() {
             let Some(comment) = comment.captures(line) else { continue };
-            let found = sign(&signs, &sound, &code.replace_all(&comment[1], "x"));
+            let found = sign(&signs, &sound, &CODE_SPAN.replace_all(&comment[1], "x"));
             problems.extend(found.map(|sign| format!("{}:{}: {sign:?}", source.display(), number + 1)));
         }
     }

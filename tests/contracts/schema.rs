@@ -75,12 +75,27 @@ fn holds(root: &Value, schema: &Value, value: &Value) -> Result<(), Fault> {
                 let item = |(at, item): (usize, &Value)| holds(root, wanted, item).map_err(|fault| fault.at(at));
                 return items.iter().enumerate().try_for_each(item);
             }
+            ("prefixItems", Value::Array(items)) => {
+                let item = |(at, (schema, item)): (usize, (&Value, &Value))| holds(root, schema, item).map_err(|fault| fault.at(at));
+                return list(wanted).iter().zip(items).enumerate().try_for_each(item);
+            }
             ("minItems", Value::Array(items)) => items.len() as u64 >= wanted.as_u64().unwrap(),
             ("maxItems", Value::Array(items)) => items.len() as u64 <= wanted.as_u64().unwrap(),
             ("minimum", Value::Number(number)) => float(number) >= wanted.as_f64().unwrap(),
             ("maximum", Value::Number(number)) => float(number) <= wanted.as_f64().unwrap(),
             ("format", value) => is_format(wanted.as_str().unwrap(), value),
-            ("properties" | "additionalProperties" | "required" | "items" | "minItems" | "maxItems" | "minimum" | "maximum", _) => true,
+            (
+                "properties"
+                | "additionalProperties"
+                | "required"
+                | "items"
+                | "prefixItems"
+                | "minItems"
+                | "maxItems"
+                | "minimum"
+                | "maximum",
+                _,
+            ) => true,
             _ => panic!("no schema of ours has used the keyword {keyword:?} yet: teach tests/contracts/schema.rs to hold it"),
         };
         if held { Ok(()) } else { Err(Fault { path: Vec::new(), keyword: keyword.clone() }) }

@@ -30,7 +30,8 @@ class Binary:
 def selection(asked):
     """What of the workspace is compiled."""
     if not asked.package:
-        chosen = ["--workspace"]
+        # The Python package has no tests for cargo, and pyo3 would be compiled for it: tools/python builds and tests it.
+        chosen = ["--workspace", "--exclude", "ketcd-python"]
     else:
         chosen = ["--package", asked.package if asked.package.startswith("ketcd") else f"ketcd-{asked.package}"]
     for name in asked.only:

@@ -51,6 +51,7 @@ impl TriageTold<'_> {
             not_decoded: answer.not_decoded,
             is_partial: answer.is_partial,
             is_selected: answer.is_selected,
+            reduced: answer.reduced,
             missing: answer.missing.len(),
             by: self.by,
             kube_system: answer.kube_system.as_deref(),

@@ -16,9 +16,6 @@ use ketcd_render::watch::gap_words;
 use ketcd_store::Revision;
 
 /// Prints Events that were read.
-///
-/// # Errors
-/// The stream's.
 pub(in crate::cli) fn print(session: &Session, events: &[HeldEvent], table: &mut EventTable, out: &mut Output) -> Result<()> {
     // What was reported when it was read need not be reported again.
     let decoder = session.cluster.decoder.clone().without_managed_fields();
@@ -27,9 +24,6 @@ pub(in crate::cli) fn print(session: &Session, events: &[HeldEvent], table: &mut
 }
 
 /// Prints each Event that comes after a revision, `newest` being the newest when that was read; returns whether any came.
-///
-/// # Errors
-/// The source cannot be read.
 pub(in crate::cli) async fn follow(
     session: &Session,
     asked: EventsAsked,

@@ -16,9 +16,6 @@ use crate::cli::output::notices::Attendance;
 use crate::cli::output::{Format, Output, note};
 
 /// Compares what the members of a cluster hold; a difference is exit 1.
-///
-/// # Errors
-/// They cannot be compared.
 pub(in crate::cli) async fn compare(global: &GlobalArgs, targets: &[String], out: &mut Output) -> Result<Outcome> {
     let mut members = Members::read(open(global, targets)?).await?;
     let is_damaged = members.are_damaged();

@@ -58,7 +58,6 @@ impl TellingArgs {
     }
 }
 
-/// Which changes of a history are shown.
 pub(in crate::cli) struct Shown<'a> {
     pub keys: Keys,
     pub newest: Revision,

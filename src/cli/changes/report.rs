@@ -27,9 +27,6 @@ pub(in crate::cli) struct Gathered {
 }
 
 /// Gathers the rows of what the words name.
-///
-/// # Errors
-/// The source cannot be read.
 pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> Result<Gathered> {
     let oldest = session.cluster.source.span().await?.oldest;
     let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;

@@ -15,7 +15,6 @@ use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::session::command::end;
 
-/// What is to be compared.
 pub(in crate::cli) struct SpecAsked<'a> {
     /// Two files, or addresses.
     pub targets: &'a [String],

@@ -27,10 +27,8 @@ Why does a pod run on its node, or on none?
 
 ";
 
-/// The page's last line.
 const MORE_LINE: &str = "All commands and flags: ketcd --help; of one command: ketcd timeline --help\n";
 
-/// Returns the page for this machine.
 pub(in crate::cli) fn page() -> String {
     let node = well_known::find(Path::new("/")).map(|found| on_control_plane(found.distribution));
     spelling::spelled(&format!("{FIRST_PAGE}{}{MORE_LINE}", node.unwrap_or_default())).into_owned()

@@ -14,7 +14,10 @@ use crate::cli::commands::{COMMAND_GROUPS, Command};
 use crate::cli::complete;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::source_names::FILE_VARIABLE;
-use crate::cli::invocation::spelling;
+use crate::cli::invocation::{arguments, spelling};
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::Output;
+use crate::cli::session::command::Run;
 use ketcd_cluster::built_in;
 use ketcd_render::value::broken;
 
@@ -48,12 +51,32 @@ pub fn command() -> clap::Command {
         .mut_subcommands(|command| command.mut_args(addresses))
 }
 
+/// Parses the words of a command that something else than a user asks, without the name of the program.
+///
+/// # Errors
+/// They are wrong.
+pub(super) fn question(words: &[String]) -> clap::error::Result<Box<dyn Run>> {
+    let matches = Cli::command().try_get_matches_from(std::iter::once("ketcd").chain(words.iter().map(String::as_str)))?;
+    Ok(Box::new(Cli::from_arg_matches(&matches)?))
+}
+
+/// Runs the command that was named, with the flags of somebody else: those that were typed with it are not looked at.
+impl Run for Cli {
+    fn prints_text(&self) -> bool {
+        self.command.as_run().prints_text()
+    }
+
+    fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        self.command.as_run().run(global, out)
+    }
+}
+
 /// Parses the command line.
 ///
 /// # Errors
 /// It asks for help, or is wrong.
 pub(super) fn parse() -> clap::error::Result<Cli> {
-    let matches = with_help().try_get_matches_from(against_file(std::env::args_os()));
+    let matches = with_help().try_get_matches_from(against_file(arguments::all().iter().cloned()));
     matches
         .inspect(show_flags)
         .and_then(|matches| refused_flags::check(with_help, matches))

@@ -24,11 +24,8 @@ const LIVE_FLAGS: &[&str] = &[
     "page_size",
     "qps",
 ];
-/// Which moment is looked at.
 const MOMENT_FLAGS: &[&str] = &["rev", "at"];
-/// Which namespace.
 const NAMESPACE_FLAGS: &[&str] = &["namespace", "all_namespaces"];
-/// How objects are printed.
 const OBJECT_FLAGS: &[&str] = &["release", "unknown", "show_managed_fields", "show_secrets"];
 
 /// The flags that each command does not take. What says how a terminal shows the output holds for all; of an API server `--show-secrets` has Secrets
@@ -62,6 +59,7 @@ pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
     ("status", &[NAMESPACE_FLAGS, &["show_managed_fields"]]),
     ("tree", &[&["show_managed_fields"]]),
     ("triage", &[&["show_managed_fields"]]),
+    ("ui", &[&["output", "show_managed_fields"]]),
     ("usage", &[&["show_managed_fields"]]),
     ("verify", &[MOMENT_FLAGS, NAMESPACE_FLAGS, &["release", "unknown", "show_managed_fields"]]),
     ("what-if", &[&["show_managed_fields"]]),
@@ -74,9 +72,6 @@ pub(in crate::cli) fn takes(command: &str, flag: &str) -> bool {
 }
 
 /// Refuses a flag that was typed and that the command does not take. `shown` makes the command line that refuses it, which takes longer than to parse one.
-///
-/// # Errors
-/// As said.
 pub(in crate::cli) fn check(shown: impl FnOnce() -> Command, matches: ArgMatches) -> clap::error::Result<ArgMatches> {
     let Some((name, given)) = matches.subcommand() else { return Ok(matches) };
     let is_typed =

@@ -18,7 +18,7 @@ use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::{self, Showing};
 
-/// Show what differs between two revisions, two files or the members of a cluster
+/// Show what differs between revisions, files or members
 ///
 /// With --rev A..B, compares two revisions of the objects addressed; A and B may be times, as in --at 22:16..22:20 or --rev 10m..2m. With two files, compares their newest states. Without an address,
 /// compares everything, or with -n the namespace. With --members, checks whether the members of a cluster hold the same data at the newest

@@ -99,8 +99,10 @@ impl Ask for ExplainArgs {
                 writer.write_one(session, &explained).await?;
             }
             unreadable += explained.replay.unreadable();
-            // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
-            std::thread::spawn(|| drop(explained));
+            if !pods.are_many() {
+                // Freeing a large cluster takes half a second, and the process ends now.
+                std::mem::forget(explained);
+            }
         }
         let outcome = writer.finish(session, unreadable).await?;
         Ok(if is_missing && outcome == Outcome::Found { Outcome::Nothing } else { outcome })
@@ -110,7 +112,9 @@ impl Ask for ExplainArgs {
 /// What an explanation failed with, and what to do next: `is_past` says that another revision than the newest is looked at.
 fn failed(error: ketcd_cluster::Error, is_past: bool) -> Error {
     let hint = match &error {
-        ketcd_cluster::Error::NotFound(not_found) => return Search { command: "explain", looked: not_found.looked }.error(not_found),
+        ketcd_cluster::Error::NotFound(not_found) => {
+            return Search { command: "explain", words: &[], looked: not_found.looked }.error(not_found);
+        }
         ketcd_cluster::Error::UnreadablePod { pod: (namespace, name), revision, .. } => {
             let command = invocation().ketcd("get").word(&format!("pod/{namespace}/{name}")).and("-o json");
             let command = if is_past { command.and("--rev").word(&revision.to_string()) } else { command };

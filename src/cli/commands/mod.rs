@@ -16,6 +16,7 @@ mod get;
 mod grep;
 mod history;
 mod ls;
+mod mcp;
 mod plugins;
 mod record;
 mod refused;
@@ -27,6 +28,7 @@ mod status;
 mod timeline;
 mod tree;
 mod triage;
+mod ui;
 mod usage;
 mod verify;
 mod watch;
@@ -61,7 +63,6 @@ macro_rules! commands {
         ];
 
         impl Command {
-            /// Returns what runs.
             pub(super) fn as_run(&self) -> &dyn Run {
                 match self {
                     $($(Self::$command(args) => args,)*)*
@@ -89,6 +90,7 @@ commands! {
         Blame(blame::BlameArgs),
         Grep(grep::GrepArgs),
         Report(report::ReportArgs),
+        Ui(ui::UiArgs),
     }
     "Why" {
         Explain(explain::ExplainArgs),
@@ -101,6 +103,7 @@ commands! {
         Export(export::ExportArgs),
         Bundle(bundle::BundleArgs),
         Serve(serve::ServeArgs),
+        Mcp(mcp::McpArgs),
     }
     "Source" {
         Status(status::StatusArgs),

@@ -14,9 +14,10 @@ use ketcd_kube::Release;
 ///
 /// Compares the backup with the newest state that is left, such as the disk of a member that survived. The first line is the decision: what is lost, what
 /// runs and will not be known to the API, what will not fit, and whether another source is better. Each forecast below has a command that shows or mends
-/// it; `-o wide` shows all commands, and up to 1,000 objects of each forecast. `-o markdown` prints the way through as a checklist, with the exact commands of the restore. Nothing is written and nothing is
-/// restored. Exit code 0: nothing weighs; 1: something does, or another source is better; 2: the backup cannot be restored, or is of another cluster.
-/// Without --over, the backup alone answers, or the live etcd that the flags name is the newest state.
+/// it; a terminal is shown what fits a screen, `-o wide` shows all commands, and up to 1,000 objects of each forecast. `-o markdown` prints the way
+/// through as a checklist, with the exact commands of the restore. Nothing is written and nothing is restored. Exit code 0: nothing weighs; 1: something
+/// does, or another source is better; 2: the backup cannot be restored, or is of another cluster. Without --over, the backup alone answers, or the live
+/// etcd that the flags name is the newest state.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is lost if yesterday's backup replaces what is left\n\

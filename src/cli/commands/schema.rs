@@ -12,7 +12,7 @@ use ketcd_kube::nearest;
 use ketcd_render::contract::{self, Contract, JSON_CONTRACTS};
 use ketcd_render::style::Content;
 
-/// Print the JSON Schema of a command's JSON output, or list the commands that have one
+/// Print the JSON Schema of a command's JSON output, or list them all
 ///
 /// Every command with `-o json` or `-o ndjson` has one schema, which describes both forms. Its title is its name and version, such as
 /// `ketcd/v1/status`. Within a version, fields keep their names, types and meanings; new fields, new words of an enumeration and new
@@ -45,7 +45,6 @@ impl Run for SchemaArgs {
     }
 }
 
-/// The error about a command without a schema.
 fn unknown(name: &str) -> Error {
     let commands: Vec<&str> = JSON_CONTRACTS.iter().map(|Contract { command, .. }| *command).collect();
     let near = nearest(name, commands.iter().map(|command| (*command, *command)));

@@ -11,6 +11,7 @@ use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::CompleteEnv;
 
+use crate::cli::invocation::arguments;
 use ketcd_kube::Kinds;
 use ketcd_scheduler::registry;
 use lookup::{Deadline, ask};
@@ -20,7 +21,11 @@ pub(super) use shells::KNOWN_SHELLS;
 
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
 pub(super) fn answer(command: fn() -> Command) {
-    CompleteEnv::with_factory(command).shells(KNOWN_SHELLS).complete();
+    let completion = CompleteEnv::with_factory(command).shells(KNOWN_SHELLS);
+    let folder = std::env::current_dir().ok();
+    if completion.try_complete(arguments::all().iter().cloned(), folder.as_deref()).unwrap_or_else(|error| error.exit()) {
+        std::process::exit(0);
+    }
 }
 
 /// Completes kinds, after `kind/` the objects of that kind, and after a kind as a word of its own the names of its objects. `command`
@@ -63,7 +68,7 @@ pub(super) fn formats(command: fn() -> Command) -> ArgValueCompleter {
             "rehearse" => &["table", "wide", "json", "markdown"],
             "status" => &["table", "json"],
             "watch" => &["table", "json", "ndjson"],
-            "completion" | "decode" | "report" | "schema" => &[],
+            "completion" | "decode" | "report" | "schema" | "ui" => &[],
             _ => &[
                 "table",
                 "wide",

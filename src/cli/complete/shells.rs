@@ -9,7 +9,6 @@ use clap::Command;
 use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
-/// The shells that there are scripts for.
 pub(in crate::cli) const KNOWN_SHELLS: Shells<'static> = Shells(&[
     &Shell { script: &Bash, form: Form::Words },
     &Shell { script: &Elvish, form: Form::Words },

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command, FromArgMatches};
 
 use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::invocation::arguments;
 
 /// An unfinished command line.
 pub(super) struct Words {
@@ -17,7 +18,7 @@ pub(super) struct Words {
 impl Words {
     /// What is typed so far, as `command` parses it.
     pub(super) fn typed(command: fn() -> Command) -> Self {
-        let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+        let words: Vec<OsString> = arguments::all().iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
         // Shells that do not say where the cursor is pass the words before it on, so that the last is the one typed.
         let cursor = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
         let cursor = cursor.unwrap_or(words.len().saturating_sub(1)).min(words.len());
@@ -25,12 +26,10 @@ impl Words {
         Self { all: parse(&words), before: parse(&words[..cursor]) }
     }
 
-    /// The flags of every command.
     pub(super) fn flags(&self) -> Option<GlobalArgs> {
         self.all.as_ref().and_then(|matches| GlobalArgs::from_arg_matches(matches).ok())
     }
 
-    /// The command.
     pub(super) fn command(&self) -> Option<String> {
         self.all.as_ref()?.subcommand_name().map(str::to_owned)
     }

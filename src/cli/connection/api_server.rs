@@ -21,9 +21,6 @@ pub(in crate::cli) fn open(args: &GlobalArgs, context: &str, attendance: Attenda
 }
 
 /// How the API server of a context is reached, said where that is unsafe. `file` is a kubeconfig instead of those that kubectl reads.
-///
-/// # Errors
-/// The kubeconfig cannot be read.
 pub(in crate::cli) fn access(file: Option<&Path>, context: Option<&str>, attendance: Attendance) -> Result<Access> {
     let access = Access::load(file, context, &|name| std::env::var(name).ok())?;
     access.cautions().iter().for_each(|caution| attendance.note(caution));

@@ -61,7 +61,6 @@ impl Interrupt {
         self.0.is_closed.load(Ordering::SeqCst)
     }
 
-    /// Whether it came.
     pub(in crate::cli) fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::SeqCst)
     }
@@ -88,7 +87,6 @@ impl Interrupt {
     }
 }
 
-/// The source.
 pub(in crate::cli) struct Interruptible {
     inner: Box<dyn Source>,
     interrupt: Interrupt,

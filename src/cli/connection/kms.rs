@@ -102,7 +102,6 @@ impl KeyService for Plugins {
 
 /// Why there is no answer.
 enum KmsFailure {
-    /// The plugin refused.
     Refused(String),
     /// Nobody spoke.
     Silent(String),

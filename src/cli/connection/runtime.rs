@@ -1,21 +1,20 @@
 //! The runtime that sources are read on. Ctrl-C ends it where nothing else answers that.
 
+use tokio::runtime::Handle;
+
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::progress;
 use crate::cli::system::interrupts;
 
-/// Waits for `work` on a small runtime; commands without a source never start one.
-///
-/// # Errors
-/// Those of the work.
+/// Waits for `work` on a small runtime, or on the one that this thread belongs to; commands without a source never start one.
 pub(in crate::cli) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    block_on_threads(2, work)
+    match Handle::try_current() {
+        Ok(runtime) => runtime.block_on(work),
+        Err(_) => block_on_threads(2, work),
+    }
 }
 
 /// The same on this many threads.
-///
-/// # Errors
-/// Those of the work.
 pub(in crate::cli) fn block_on_threads<T>(threads: usize, work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

@@ -31,6 +31,10 @@ pub(in crate::cli) struct Opened {
 /// # Errors
 /// Flags that cannot be used, or a file that cannot be read.
 pub(in crate::cli) fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
+    if let Some(opened) = &args.opened {
+        let (source, newest_stamp, (logs, said)) = (Box::new(opened.clone()), opened.newest_stamp(), opened.logs());
+        return Ok(Opened { source, newest_stamp, logs, said });
+    }
     if let Some(context) = args.api_server() {
         let source = Box::new(api_server::open(args, context, attendance)?);
         return Ok(Opened { source, newest_stamp: Some(Timestamp::now()), logs: AuditLogs::default(), said: None });
@@ -70,7 +74,6 @@ pub(in crate::cli) fn open_source(args: &GlobalArgs, attendance: Attendance) -> 
     }
 }
 
-/// How much a file may take.
 pub(in crate::cli) fn limits(args: &GlobalArgs) -> Limits {
     static STANDARD_INPUT: LazyLock<StandardInput> = LazyLock::new(StandardInput::default);
     let cache = if args.no_cache { None } else { cache() };

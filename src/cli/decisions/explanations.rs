@@ -24,10 +24,8 @@ pub(in crate::cli) struct Writer<'a> {
     out: &'a mut Output,
     /// The only node that is shown.
     node: Option<&'a str>,
-    /// Whether every decision is shown.
     all: bool,
     clock: Arc<Clock>,
-    /// Whether the list has begun.
     in_list: bool,
     /// Whether more than one pod is addressed.
     many: bool,
@@ -143,13 +141,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Ends a list.
     fn end_list(&mut self) -> Result<()> {
         let lead = if self.in_list { String::new() } else { head_of_list(self.window) };
         Ok(writeln!(self.out, "{lead}]}}")?)
     }
 
-    /// Writes an explanation as JSON.
     fn document(&self, explanation: &Explanation, mode: FilterMode, now: PodNow<'_>, out: &mut dyn Write) -> Result<()> {
         let time = self.clock.date(Revision(explanation.attempt.revision));
         Ok(json::write_json(explanation, mode, time, self.node, now, self.window.filter(|_| !self.many()), out)?)
@@ -257,10 +253,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What is kept of a decision.
 enum KeptDecision {
     Line(PodLine),
-    /// A JSON document.
     Document(Vec<u8>),
 }
 

@@ -22,9 +22,6 @@ impl<'o> LiveView<'o> {
     }
 
     /// Ends it.
-    ///
-    /// # Errors
-    /// A decision could not be written.
     pub(in crate::cli) fn end(self) -> io::Result<()> {
         self.out.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }

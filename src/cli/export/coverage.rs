@@ -3,19 +3,15 @@
 /// A range of revisions, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
-    /// The first.
     pub(super) from: i64,
-    /// The last.
     pub(super) to: i64,
 }
 
 impl Span {
-    /// The span of one revision.
     pub(super) fn of(revision: i64) -> Self {
         Self { from: revision, to: revision }
     }
 
-    /// Extends it to a revision.
     pub(super) fn add(&mut self, revision: i64) {
         self.from = self.from.min(revision);
         self.to = self.to.max(revision);
@@ -58,7 +54,6 @@ impl FromIterator<Span> for Covered {
 }
 
 impl Covered {
-    /// Whether a revision is among them.
     pub(super) fn contains(&self, revision: i64) -> bool {
         let after = self.0.partition_point(|span| span.from <= revision);
         after.checked_sub(1).is_some_and(|last| revision <= self.0[last].to)

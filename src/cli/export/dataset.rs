@@ -73,7 +73,6 @@ impl Dataset {
         Self { part, ..self }
     }
 
-    /// The cluster's name in it.
     pub(super) fn cluster(&self) -> &str {
         &self.cluster
     }
@@ -106,9 +105,6 @@ impl Dataset {
     }
 
     /// A file to write a day's rows of a table to: beside its place in a directory, in TMPDIR for a bucket.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub(super) fn temporary(&self, table: Table, day: &str) -> Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         // Readers of datasets pass over names that begin with a dot.
@@ -125,9 +121,6 @@ impl Dataset {
     }
 
     /// Puts a finished file in its place, where a reader sees it whole or not at all; returns its path below the dataset and its size.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn put(&self, table: Table, day: &str, span: Span, file: NamedTempFile) -> Result<(String, u64)> {
         let path = format!("{}/day={day}/{}", self.folder(table), span.file_name(self.part.as_deref(), self.format.extension()));
         let failed = |error: io::Error| self.failed(&error);

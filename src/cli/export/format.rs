@@ -20,9 +20,7 @@ pub(in crate::cli) enum ExportFormat {
 /// How times are written as traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum TraceFormat {
-    /// OTLP.
     Otlp,
-    /// Perfetto's protobuf.
     Perfetto,
 }
 

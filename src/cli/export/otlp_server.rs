@@ -25,20 +25,17 @@ use ketcd_render::visible::visible;
 use ketcd_store::tls::provider;
 
 /// Where OTLP over HTTP takes traces (specification 1.51, "OTLP/HTTP Request").
-const PATH: &str = "/v1/traces";
-const PROTOBUF: &str = "application/x-protobuf";
+const TRACES_PATH: &str = "/v1/traces";
+const PROTOBUF_TYPE: &str = "application/x-protobuf";
 /// How long a request may take, with its connection.
 const MAX_REQUEST: Duration = Duration::from_secs(30);
 /// How often a request is sent that the server cannot take yet.
 const MAX_TRIES: u32 = 5;
 /// How long a server may let a request wait.
 const MAX_WAIT: Duration = Duration::from_secs(30);
-/// What is read of an answer.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
-/// What is shown of it.
 const MAX_ANSWER_COLUMNS: usize = 300;
 
-/// A server that takes OTLP.
 pub(super) struct OtlpServer {
     /// As messages name it.
     url: String,
@@ -51,7 +48,6 @@ pub(super) struct OtlpServer {
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
-/// What a server answered.
 struct Answer {
     status: StatusCode,
     is_protobuf: bool,
@@ -89,7 +85,7 @@ impl OtlpServer {
             return Err(invalid("its port is not a number from 1 to 65535"));
         }
         let base = url.path().trim_end_matches('/');
-        let path = if base.ends_with(PATH) { base.to_owned() } else { format!("{base}{PATH}") };
+        let path = if base.ends_with(TRACES_PATH) { base.to_owned() } else { format!("{base}{TRACES_PATH}") };
         Ok(Self {
             url: format!("{}://{authority}{path}", if is_tls { "https" } else { "http" }),
             host: host.trim_matches(['[', ']']).to_owned(),
@@ -141,7 +137,7 @@ impl OtlpServer {
     }
 
     async fn ask(&mut self, body: Bytes) -> io::Result<Answer> {
-        let request = Request::post(&self.path).header(HOST, &self.authority).header(CONTENT_TYPE, PROTOBUF);
+        let request = Request::post(&self.path).header(HOST, &self.authority).header(CONTENT_TYPE, PROTOBUF_TYPE);
         let request = request.header(USER_AGENT, concat!("ketcd/", env!("CARGO_PKG_VERSION")));
         let request = request.body(Full::new(body)).map_err(io::Error::other)?;
         let open = match self.connection.take() {
@@ -156,7 +152,7 @@ impl OtlpServer {
         let response = connection.send_request(request).await.map_err(io::Error::other)?;
         let (parts, body) = response.into_parts();
         let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
-        let is_protobuf = header(CONTENT_TYPE).is_some_and(|kind| kind.starts_with(PROTOBUF));
+        let is_protobuf = header(CONTENT_TYPE).is_some_and(|kind| kind.starts_with(PROTOBUF_TYPE));
         let retry_after = header(RETRY_AFTER).and_then(|value| value.parse().ok());
         let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
         // A longer answer is not read to its end, and the connection not used again.
@@ -204,7 +200,6 @@ fn shown(text: &str) -> String {
     cut(&visible(text), MAX_ANSWER_COLUMNS)
 }
 
-/// Begins HTTP on a stream.
 async fn http<S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static>(stream: S) -> io::Result<SendRequest<Full<Bytes>>> {
     let (sender, connection) = handshake(stream).await.map_err(io::Error::other)?;
     // It ends with the sender; what goes wrong is reported where something is sent.

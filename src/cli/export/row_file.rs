@@ -9,7 +9,6 @@ use ketcd_render::contract::export::Row;
 #[cfg(feature = "parquet")]
 use ketcd_render::parquet::ParquetWriter;
 
-/// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum FileFormat {
     /// Columns, compressed with zstd: what DuckDB, Spark, ClickHouse, Athena and pandas read.
@@ -43,10 +42,8 @@ impl FileFormat {
 
 /// A file that is being written.
 pub(super) enum RowFile {
-    /// Columns.
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetWriter<NamedTempFile>>),
-    /// Lines of JSON.
     Lines(zstd::Encoder<'static, NamedTempFile>),
 }
 
@@ -67,9 +64,6 @@ impl RowFile {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub(super) fn push(&mut self, row: &impl Row) -> Result<()> {
         match self {
             #[cfg(feature = "parquet")]
@@ -83,9 +77,6 @@ impl RowFile {
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub(super) fn finish(self) -> Result<NamedTempFile> {
         match self {
             #[cfg(feature = "parquet")]

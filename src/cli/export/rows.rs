@@ -5,7 +5,6 @@ use crate::cli::input::scheduler::SchedulerArgs;
 use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 
-/// Which rows are exported.
 pub(in crate::cli) struct ExportedRows<'a> {
     /// The tables asked for.
     pub tables: Vec<Table>,

@@ -24,7 +24,6 @@ pub(super) struct TableWriter<'d> {
     rows_present: u64,
 }
 
-/// The file of one day.
 struct OpenFile {
     day: String,
     span: Span,
@@ -34,9 +33,6 @@ struct OpenFile {
 
 impl<'d> TableWriter<'d> {
     /// Looks up what the dataset has of a table.
-    ///
-    /// # Errors
-    /// The dataset cannot be read.
     pub(super) async fn new(dataset: &'d Dataset, table: Table) -> Result<Self> {
         let covered = dataset.covered(table).await?;
         Ok(Self { dataset, table, covered, open: None, day: None, written: Vec::new(), rows_present: 0 })
@@ -58,9 +54,6 @@ impl<'d> TableWriter<'d> {
     }
 
     /// Adds a row of a revision, unless the dataset has it. `time`: the moment of the revision, as far as it is known.
-    ///
-    /// # Errors
-    /// The dataset cannot be written.
     pub(super) fn push<R: Row>(&mut self, row: &R, revision: i64, time: Option<Timestamp>) -> Result<()> {
         if self.has(revision) {
             return self.skip();
@@ -83,9 +76,6 @@ impl<'d> TableWriter<'d> {
     }
 
     /// Counts a row that the dataset has.
-    ///
-    /// # Errors
-    /// The dataset cannot be written.
     pub(super) fn skip(&mut self) -> Result<()> {
         self.rows_present += 1;
         // No file covers what another one does.
@@ -93,9 +83,6 @@ impl<'d> TableWriter<'d> {
     }
 
     /// Ends the last file and says what was written.
-    ///
-    /// # Errors
-    /// The dataset cannot be written.
     pub(super) fn finish(mut self) -> Result<ExportedTable> {
         self.end_file()?;
         Ok(ExportedTable { files: self.written, rows_present: self.rows_present, table: self.table })

@@ -15,7 +15,6 @@ use crate::cli::outcome::{Error, Result};
 use crate::cli::session::Session;
 use ketcd_render::command_line::CommandLine;
 
-/// Reads what manifests are about.
 pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {
     let kubectl =
         Kubectl { kubeconfig, decoder: ketcd_cluster::read::decoder(&session.cluster), kinds: session.cluster.kinds().await?.clone() };

@@ -18,9 +18,6 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 
 /// Shows what applying the manifests would do to another cluster; a change or an obstacle is exit 1.
-///
-/// # Errors
-/// The cluster cannot be read.
 pub(in crate::cli) async fn plan(
     session: &Session,
     name: &str,

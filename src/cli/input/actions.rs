@@ -91,7 +91,6 @@ impl ActionArgs {
         self.actions.is_empty() && self.wrong.is_none()
     }
 
-    /// The actions as they were written.
     pub(in crate::cli) fn words(&self) -> Vec<String> {
         self.actions.iter().map(|(flag, value)| format!("--{flag} {value}")).collect()
     }

@@ -9,6 +9,7 @@ use ketcd_kube::Release;
 use ketcd_store::{At, Revision};
 
 use super::connection::ConnectionArgs;
+use super::opened::OpenedSource;
 use super::placed_revision;
 use super::size::size;
 use super::source_names::{FILE_VARIABLE, context_of, is_url, names_in};
@@ -55,6 +56,9 @@ pub(in crate::cli) struct GlobalArgs {
     /// Whether the files are those of `KETCD_FILE`.
     #[arg(skip)]
     pub files_of_environment: bool,
+    /// What the flags name, where that is open already: a server opens it once.
+    #[arg(skip)]
+    pub opened: Option<OpenedSource>,
     /// The API server's --etcd-prefix. Default: found in the data.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,

@@ -23,7 +23,6 @@ pub(in crate::cli) struct WindowArgs {
     until: Option<End>,
 }
 
-/// One end of the stretch.
 #[derive(Clone, Debug)]
 struct End {
     bound: Bound,
@@ -40,7 +39,6 @@ fn end(text: &str) -> Result<End, String> {
     Ok(End { bound, placed: None })
 }
 
-/// The ends of the stretch.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cli) struct Ends {
     /// Since when changes count.
@@ -52,12 +50,10 @@ pub(in crate::cli) struct Ends {
 }
 
 impl WindowArgs {
-    /// Whether an end is given.
     pub(in crate::cli) fn has_end(&self) -> bool {
         self.until.is_some()
     }
 
-    /// Returns the ends that are given.
     pub(in crate::cli) fn ends(&self) -> Ends {
         let ends = [("--since", &self.since), ("--until", &self.until)];
         Ends {

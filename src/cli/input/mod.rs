@@ -5,6 +5,7 @@ pub(in crate::cli) mod connection;
 pub(in crate::cli) mod flag_file;
 pub(in crate::cli) mod global_flags;
 pub(in crate::cli) mod history_window;
+pub(in crate::cli) mod opened;
 pub(in crate::cli) mod placed_revision;
 pub(in crate::cli) mod request_filter;
 pub(in crate::cli) mod scheduler;

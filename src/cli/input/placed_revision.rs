@@ -10,9 +10,6 @@ pub(in crate::cli) fn placed(text: &str) -> Option<Revision> {
 }
 
 /// Refuses such a revision of `flag`, where what is read is not the log alone.
-///
-/// # Errors
-/// As said.
 pub(in crate::cli) fn check(flag: &str, text: &str, is_of_logs: bool) -> Result<()> {
     if is_of_logs || placed(text).is_none() {
         return Ok(());

@@ -129,7 +129,6 @@ impl ByArgs {
         self.take(change.request.as_ref())
     }
 
-    /// Whether a request fits.
     pub(in crate::cli) fn fits(&self, request: &Request) -> bool {
         let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
         (self.by.is_empty() || self.by.iter().any(|user| *request.user == *full_name(user)))
@@ -139,9 +138,6 @@ impl ByArgs {
 
     /// Says of each user who made none of the changes what else the logs hold: whoever was only refused did not do nothing. `words` are the
     /// addresses that were asked for.
-    ///
-    /// # Errors
-    /// The source or a log cannot be read.
     pub(in crate::cli) async fn note_others(&self, cluster: &Cluster, (words, keys): (&[String], &Keys), clock: &Clock) -> Result<()> {
         let idle: Vec<&String> =
             self.by.iter().filter(|user| *user != NOBODY_NAME && !self.seen.borrow().contains(&full_name(user))).collect();
@@ -166,7 +162,6 @@ impl ByArgs {
     }
 }
 
-/// The command that shows a user's requests.
 fn shown(cluster: &Cluster, words: &[String], user: &str) -> CommandLine {
     let line = words.iter().fold(invocation().ketcd("history"), |line, word| line.word(word));
     let line = match (&cluster.options.namespace, cluster.options.all_namespaces) {

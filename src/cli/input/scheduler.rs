@@ -37,9 +37,6 @@ impl SchedulerArgs {
     }
 
     /// Reads the configuration that the flags name, if they name one.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(in crate::cli) fn configuration(&self) -> Result<Option<Zeroizing<String>>> {
         self.scheduler_config.as_deref().map(|path| flag_file::read("--scheduler-config", path)).transpose()
     }

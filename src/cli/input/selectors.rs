@@ -33,13 +33,11 @@ impl SelectArgs {
         Ok(Selection { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default(), ever: false })
     }
 
-    /// Returns the selectors as their flags.
     pub(in crate::cli) fn typed(&self) -> Vec<String> {
         let labels = self.selector.iter().map(|selector| format!("-l {selector}"));
         labels.chain(self.field_selector.iter().map(|selector| format!("--field-selector {selector}"))).collect()
     }
 
-    /// Whether a selector is given.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.selector.is_some() || self.field_selector.is_some()
     }

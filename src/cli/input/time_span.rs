@@ -28,7 +28,6 @@ pub(in crate::cli) struct Around {
 }
 
 impl AroundArgs {
-    /// Whether a moment is given.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.around.is_some()
     }

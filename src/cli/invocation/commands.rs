@@ -12,13 +12,11 @@ pub(in crate::cli) fn are_parsed_by(parser: fn() -> Command) {
     let _ = COMMAND_PARSER.set(parser);
 }
 
-/// The names of all commands.
 pub(super) fn names() -> Vec<String> {
     let parser = COMMAND_PARSER.get().map(|parser| parser());
     parser.iter().flat_map(Command::get_subcommands).map(|command| command.get_name().to_owned()).collect()
 }
 
-/// Whether a word is a command.
 pub(super) fn are_called(word: &str) -> bool {
     COMMAND_PARSER.get().is_some_and(|parser| parser().find_subcommand(word).is_some())
 }

@@ -9,7 +9,6 @@ const VARIABLE_PREFIXES: &[&str] = &["ETCDCTL_", "AWS_", "GOOGLE_", "AZURE_"];
 /// `azure/credential.rs`).
 const VARIABLE_NAMES: &[&str] = &["KETCD_FILE", "SERVICE_ACCOUNT", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
 
-/// Whether a variable is one of these.
 pub(in crate::cli) fn is_variable(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
     VARIABLE_PREFIXES.iter().any(|prefix| bytes.starts_with(prefix.as_bytes())) || VARIABLE_NAMES.iter().any(|own| bytes == own.as_bytes())

@@ -1,5 +1,6 @@
 //! How this process was called: by which name, which every suggested command begins with, with which words, and with which credentials.
 
+pub(super) mod arguments;
 pub(super) mod commands;
 pub(super) mod credential_variables;
 pub(super) mod spelling;
@@ -36,7 +37,7 @@ pub(super) fn is_plugin() -> bool {
 }
 
 fn program() -> &'static str {
-    if std::env::args_os().next().is_some_and(|path| is_plugin_file(&path)) { PLUGIN_NAME } else { "ketcd" }
+    if arguments::all().first().is_some_and(|path| is_plugin_file(path)) { PLUGIN_NAME } else { "ketcd" }
 }
 
 fn is_plugin_file(path: &OsStr) -> bool {

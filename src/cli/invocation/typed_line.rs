@@ -1,6 +1,6 @@
 //! The command line as it was typed, with one word changed: what an error suggests to type instead.
 
-use super::{commands, invocation};
+use super::{arguments, commands, invocation};
 use ketcd_render::command_line::CommandLine;
 
 /// Flags whose values name no object.
@@ -10,9 +10,8 @@ const OF_FLAGS: [&str; 8] = ["-f", "--file", "-n", "--namespace", "-o", "--outpu
 pub(in crate::cli) struct Typed(Vec<String>);
 
 impl Typed {
-    /// Those of this process.
     pub(in crate::cli) fn now() -> Self {
-        Self::of(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+        Self::of(arguments::all().iter().skip(1).map(|word| word.to_string_lossy().into_owned()))
     }
 
     fn of(words: impl Iterator<Item = String>) -> Self {
@@ -31,7 +30,6 @@ impl Typed {
         Self(kept)
     }
 
-    /// The command.
     pub(in crate::cli) fn command(&self) -> Option<&str> {
         self.0.iter().find(|word| commands::are_called(word)).map(String::as_str)
     }

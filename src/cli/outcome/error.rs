@@ -9,7 +9,6 @@ use super::hints;
 use ketcd_cluster::DeniedKeys;
 use ketcd_kube::AddressError;
 
-/// The result of a command.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error for the user: one sentence and, where there is one, a hint what to do next.

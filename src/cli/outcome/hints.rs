@@ -99,7 +99,6 @@ fn write_hint(cause: &io::Error) -> &'static str {
 
 /// What a word without a kind means, and the command line with that in its place.
 fn meant(without: &WithoutKind) -> String {
-    /// How many objects are named.
     const MAX_OBJECTS_NAMED: usize = 3;
     let WithoutKind { word, called, .. } = without;
     let names: Vec<String> = called.places.iter().take(MAX_OBJECTS_NAMED).map(ObjectElsewhere::address).collect();

@@ -3,14 +3,11 @@
 mod error;
 pub(super) mod hints;
 
-use std::process::ExitCode;
-
 pub(crate) use error::{Error, Result};
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It worked and found something.
     Found,
     /// Nothing was found, or a comparison found a difference.
     Nothing,
@@ -22,15 +19,16 @@ pub(super) enum Outcome {
     Ended(u8),
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Found => 0,
-            Outcome::Nothing => 1,
-            Outcome::Damaged => 2,
+impl Outcome {
+    /// The exit code.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Found => 0,
+            Self::Nothing => 1,
+            Self::Damaged => 2,
             // As a shell has it for a process that ends by SIGINT.
-            Outcome::Interrupted => 130,
-            Outcome::Ended(code) => code,
-        })
+            Self::Interrupted => 130,
+            Self::Ended(code) => code,
+        }
     }
 }

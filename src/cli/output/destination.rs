@@ -27,7 +27,6 @@ enum Target {
     },
 }
 
-/// What may be replaced.
 pub(in crate::cli) struct Replacing<'a> {
     /// Whether the beginning of a file shows that it is an older version of what is to be written.
     pub is_older: &'a dyn Fn(&[u8]) -> bool,
@@ -69,12 +68,10 @@ impl Destination {
         Ok(Self { name: name.to_owned(), place, mode })
     }
 
-    /// How messages name it.
     pub(in crate::cli) fn name(&self) -> &str {
         if matches!(self.place, Target::StandardOutput) { "standard output" } else { &self.name }
     }
 
-    /// Whether it is standard output.
     pub(in crate::cli) fn is_standard_output(&self) -> bool {
         matches!(self.place, Target::StandardOutput)
     }

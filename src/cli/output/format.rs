@@ -25,9 +25,7 @@ pub(in crate::cli) enum Format {
     Table,
     /// More columns.
     Wide,
-    /// One JSON document.
     Json,
-    /// YAML.
     Yaml,
     /// `kind/name`, one a line.
     Name,
@@ -49,7 +47,6 @@ pub(in crate::cli) enum Format {
     Raw,
     /// Prometheus' text format.
     Metrics,
-    /// A page of Markdown.
     Markdown,
 }
 
@@ -100,7 +97,6 @@ impl Format {
         matches!(self, Self::Table | Self::Wide | Self::Name)
     }
 
-    /// What its output is.
     pub(in crate::cli) fn content(&self) -> Content {
         match self {
             Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name | Self::Markdown => Content::Text,
@@ -136,10 +132,10 @@ impl Format {
 
 /// The error of a format that does not exist, with the one that is nearest, or all of them.
 fn unknown_format(text: &str, name: &str, with_value: &[&'static str]) -> Error {
-    const ALONE: [&str; 10] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw", "metrics", "markdown"];
+    const WITHOUT_ARGUMENT: [&str; 10] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw", "metrics", "markdown"];
     let wrong = Error::new(format!("unknown output format {text:?}"));
     let lower = name.to_ascii_lowercase();
-    let near = nearest(&lower, ALONE.iter().chain(with_value).map(|known| (*known, *known)));
+    let near = nearest(&lower, WITHOUT_ARGUMENT.iter().chain(with_value).map(|known| (*known, *known)));
     if !near.is_empty() {
         let written = |known: &str| if with_value.contains(&known) { format!("{known}=…") } else { known.to_owned() };
         return wrong.hint(format!("did you mean {}?", near.into_iter().map(written).collect::<Vec<_>>().join(" or ")));

@@ -53,7 +53,7 @@ fn emit(line: &str) {
 }
 
 /// Keeps messages from now on until the text has ended.
-pub(super) fn hold() {
+pub(in crate::cli) fn hold() {
     HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
@@ -61,6 +61,11 @@ pub(super) fn hold() {
 pub(super) fn release() {
     let messages = HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).take();
     messages.into_iter().flatten().for_each(|message| emit(&message));
+}
+
+/// Takes the messages that waited: another part of the program passes them on.
+pub(in crate::cli) fn taken() -> Vec<String> {
+    HELD_MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
 }
 
 /// Keeps a message until the text has ended. Returns whether it is kept.

@@ -2,7 +2,7 @@
 
 pub(in crate::cli) mod destination;
 mod format;
-mod messages;
+pub(in crate::cli) mod messages;
 pub(in crate::cli) mod notices;
 mod pager;
 pub(in crate::cli) mod panics;

@@ -30,7 +30,6 @@ pub(in crate::cli) struct Paged<W> {
     is_over: bool,
 }
 
-/// A pager that runs.
 struct Pager {
     name: OsString,
     child: Child,

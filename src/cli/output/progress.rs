@@ -41,7 +41,6 @@ struct ReadingProgress {
     is_over: Mutex<bool>,
 }
 
-/// A walk over revisions.
 #[derive(Clone, Copy)]
 struct Walk {
     from: Revision,
@@ -90,7 +89,6 @@ pub(in crate::cli) fn count(bytes: usize, revision: Option<Revision>) {
     }
 }
 
-/// Begins a walk over these revisions.
 pub(in crate::cli) fn walk(from: Revision, to: Revision) {
     let Some(progress) = CURRENT_PROGRESS.get() else { return };
     *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });

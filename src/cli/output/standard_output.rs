@@ -1,6 +1,7 @@
 //! Standard output: what a command answers, and the only place that prints it.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use terminal_size::terminal_size;
@@ -14,13 +15,14 @@ use ketcd_render::style::{Content, Screen, StyledWrite};
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub(in crate::cli) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
-    stream: BufWriter<Screen<Paged<BufWriter<io::Stdout>>>>,
+    stream: BufWriter<Screen<Paged<BufWriter<Sink>>>>,
+    /// Whether a part of the program takes what is written.
+    is_kept: bool,
     is_terminal: bool,
     /// Whether it is a pipe, whose reader may write to the same terminal as we do, and may go.
     is_pipe: bool,
     /// How many bytes were written into the pipe.
     piped: usize,
-    /// Whether anything was written.
     has_begun: bool,
     /// Whether progress is shown no more.
     is_alone: bool,
@@ -37,6 +39,56 @@ pub(in crate::cli) struct Output {
     is_paged: bool,
 }
 
+/// Where the bytes go.
+enum Sink {
+    StandardOutput(io::Stdout),
+    Memory(Kept),
+}
+
+/// What is written for a part of the program that passes it on: so many bytes of it.
+#[derive(Clone)]
+pub(in crate::cli) struct Kept {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    room: usize,
+}
+
+impl Kept {
+    /// Takes what was written, and whether there was more than room.
+    pub(in crate::cli) fn take(&self) -> (Vec<u8>, bool) {
+        let mut bytes = std::mem::take(&mut *self.bytes());
+        let is_cut = bytes.len() > self.room;
+        bytes.truncate(self.room);
+        (bytes, is_cut)
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let kept = match self {
+            Self::StandardOutput(stdout) => return stdout.write(bytes),
+            Self::Memory(kept) => kept,
+        };
+        let mut held = kept.bytes();
+        // Nobody takes the rest, as behind `| head`.
+        if held.len() > kept.room {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::StandardOutput(stdout) => stdout.flush(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
 /// Bytes that are gathered.
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -47,7 +99,6 @@ const AT_ONCE: usize = 1 << 12;
 const MAX_EAGER_BYTES: usize = 1 << 17;
 
 impl Output {
-    /// Opens standard output.
     pub(in crate::cli) fn new(color: Color) -> Self {
         let stdout = io::stdout();
         let choice = match color {
@@ -58,22 +109,40 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let columns = terminal::size(&stdout, terminal_size()).map(|size| size.columns);
         let edge = terminal::columns_asked().or(columns);
-        let stdout = Paged::new(BufWriter::with_capacity(BUFFER_BYTES, stdout));
+        let stdout = Paged::new(BufWriter::with_capacity(BUFFER_BYTES, Sink::StandardOutput(stdout)));
         let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
+        Self { is_terminal, is_pipe: closed::is_pipe(), width: columns.and(edge), edge, ..Self::plain(stream, false) }
+    }
+
+    /// Keeps what is written, `room` bytes of it, as a pipe would get it. What is left is said to be a closed pipe.
+    pub(in crate::cli) fn in_memory(room: usize) -> (Self, Kept) {
+        let kept = Kept { bytes: Arc::default(), room };
+        let stream = Screen::new(Paged::new(BufWriter::with_capacity(BUFFER_BYTES, Sink::Memory(kept.clone()))), false, false);
+        (Self::plain(stream, true), kept)
+    }
+
+    /// No terminal and no pipe.
+    fn plain(stream: Screen<Paged<BufWriter<Sink>>>, is_kept: bool) -> Self {
         Self {
             stream: BufWriter::with_capacity(BUFFER_BYTES, stream),
-            is_terminal,
-            is_pipe: closed::is_pipe(),
+            is_kept,
+            is_terminal: false,
+            is_pipe: false,
             piped: 0,
             has_begun: false,
             is_alone: false,
             is_beside: false,
-            width: columns.and(edge),
-            edge,
+            width: None,
+            edge: None,
             folds: false,
             line: Vec::new(),
             is_paged: false,
         }
+    }
+
+    /// Whether it is kept for a part of the program that passes it on: nobody is at a terminal then.
+    pub(in crate::cli) fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// Shows what is longer than the terminal through a pager. Asked before anything is written.
@@ -85,9 +154,6 @@ impl Output {
     }
 
     /// Writes a part of the answer that is known already, and shows it at once; progress is shown further.
-    ///
-    /// # Errors
-    /// The stream's.
     pub(in crate::cli) fn write_part(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
         let mut written = Ok(());
         self.is_beside = true;
@@ -102,6 +168,9 @@ impl Output {
     /// The stream's, or a pager that cannot be run.
     pub(in crate::cli) fn end(&mut self) -> io::Result<()> {
         let flushed = self.flush();
+        if self.is_kept() {
+            return flushed.and_then(|()| self.stream.get_mut().get_mut().flush());
+        }
         // That a pager could not be run says more than its closed pipe.
         self.stream.get_mut().get_mut().end().and(flushed)
     }
@@ -126,12 +195,10 @@ impl Output {
         }
     }
 
-    /// Whether anything was written.
     pub(in crate::cli) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Whether standard output is a terminal.
     pub(in crate::cli) fn is_terminal(&self) -> bool {
         self.is_terminal
     }

@@ -6,7 +6,6 @@ use ketcd_api_server::ApiServer;
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::{Revision, Source};
 
-/// What is recorded.
 #[derive(Clone, Copy)]
 pub(crate) enum Followed<'a> {
     Etcd(&'a EtcdSource),
@@ -14,7 +13,6 @@ pub(crate) enum Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    /// What is read.
     pub(crate) fn source(self) -> &'a dyn Source {
         match self {
             Self::Etcd(source) => source,

@@ -22,7 +22,6 @@ const AT_ONCE: usize = 1000;
 /// After a listing that failed the next one waits.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-/// A recording under way.
 pub(crate) struct Following<'a> {
     followed: Followed<'a>,
     ranges: &'a [KeyRange],
@@ -82,9 +81,6 @@ impl<'a> Following<'a> {
     }
 
     /// Writes what was taken.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.recorder.flush()?;
         self.shared.set(self.recorder.recorded());
@@ -182,7 +178,6 @@ impl<'a> Following<'a> {
 
 /// What a watch brings at once.
 struct Batch {
-    /// When they were taken.
     arrived: SystemTime,
     /// How long they may have waited for that.
     lateness: Duration,

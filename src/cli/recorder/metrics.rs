@@ -32,9 +32,6 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Begins to serve.
-    ///
-    /// # Errors
-    /// The address cannot be listened on.
     pub(crate) async fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Self> {
         let failed = |error: std::io::Error| Error::new(format!("cannot listen on {address} for --metrics: {error}"));
         let listener = TcpListener::bind(address).await.map_err(failed)?;

@@ -36,7 +36,6 @@ impl Shared {
         shared
     }
 
-    /// Takes what the recorder says.
     pub(super) fn set(&self, recorded: Recorded) {
         let Recorded { revision, changes, bytes, files } = recorded;
         if self.revision.swap(revision.0, Ordering::Relaxed) != revision.0 {
@@ -49,7 +48,6 @@ impl Shared {
         self.files.store(files as u64, Ordering::Relaxed);
     }
 
-    /// What the recorder said last.
     pub(super) fn recorded(&self) -> Recorded {
         Recorded {
             revision: Revision(self.revision.load(Ordering::Relaxed)),

@@ -21,7 +21,6 @@ const LINE_INTERVAL: Duration = Duration::from_secs(60);
 /// How often etcd is asked for its newest revision.
 const REVISION_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is shown of a recording.
 pub(crate) struct RecordingProgress {
     shared: Arc<Shared>,
     bar: Option<ProgressBar>,

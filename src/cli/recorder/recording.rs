@@ -173,7 +173,6 @@ fn refuse_files(global: &GlobalArgs) -> Result<()> {
     }
 }
 
-/// The keys that are recorded.
 fn ranges(prefixes: &[String]) -> Vec<KeyRange> {
     match prefixes {
         [] => vec![KeyRange::all()],

@@ -95,16 +95,15 @@ fn a_new_command_touches_two_files() {
     assert_eq!(rows.len(), own.len());
     // The rest of the program names no command's arguments, so that it need not change.
     let arguments: BTreeSet<String> = rows.iter().map(|(command, _)| format!("{command}Args")).collect();
-    for source in super::sources("src") {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&source.name);
+    for (source, text) in super::texts("src") {
         let mut named = Named::default();
-        named.visit_file(&syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap());
+        named.visit_file(&syn::parse_file(&text).unwrap());
         let foreign: Vec<&String> = arguments.intersection(&named.0).collect();
         let is_own = |args: &&String| {
-            source.name.strip_prefix("cli/commands/").is_some_and(|name| {
+            source.strip_prefix("cli/commands/").is_some_and(|name| {
                 name == "mod.rs" || format!("{}args", name.trim_end_matches(".rs").replace('_', "")) == args.to_lowercase()
             })
         };
-        assert!(foreign.iter().all(is_own), "{} names {foreign:?}", source.name);
+        assert!(foreign.iter().all(is_own), "{source} names {foreign:?}");
     }
 }

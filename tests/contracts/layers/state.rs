@@ -2,11 +2,11 @@
 //! does not come from a page of text.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::circles::Files;
-use super::sources;
+use super::{files, texts};
 use crate::root;
 
 /// What is kept all the same: the file, the name, and why.
@@ -14,7 +14,7 @@ const KEPT_STATE: &[(&str, &str, &str)] = &[
     ("store/src/load/mapped.rs", "MAPPED_REGIONS", "a handler of signals is called with nothing"),
     ("store/src/load/bolt/step.rs", "STEP_HOOK", "only in tests"),
     ("store/src/recording/faults.rs", "INJECTED_FAULT", "only in tests"),
-    ("kube/src/decoder/counted.rs", "DECODED", "counts for tests"),
+    ("kube/src/decoder/decode_count.rs", "DECODED", "counts for tests"),
     ("kube/src/decoder/typed.rs", "ROWS_BY_TYPE", "answers of a function of constants"),
 ];
 
@@ -26,14 +26,14 @@ fn libraries() -> Vec<String> {
 
 /// What a text keeps for the whole process or reads of it.
 fn faults(name: &str, text: &str) -> Vec<String> {
-    let kept = Regex::new(r"static (?:mut )?(\w+): (\[?[^=;]*)").unwrap();
-    let read = Regex::new(r"\benv::(var|var_os|vars|vars_os|args|args_os)\b").unwrap();
+    static KEPT_ITEM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"static (?:mut )?(\w+): (\[?[^=;]*)").unwrap());
+    static READ_CALL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\benv::(var|var_os|vars|vars_os|args|args_os)\b").unwrap());
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let changes = |of: &str| ["Cell<", "OnceLock<", "Mutex<", "RwLock<", "Atomic", "[Region"].iter().any(|sign| of.contains(sign));
     let is_kept = |item: &str| KEPT_STATE.iter().any(|(file, kept, _)| name.ends_with(file) && *kept == item);
-    let statics = kept.captures_iter(text).filter(|found| changes(&found[2]) || found[0].starts_with("static mut"));
+    let statics = KEPT_ITEM.captures_iter(text).filter(|found| changes(&found[2]) || found[0].starts_with("static mut"));
     let statics = statics.filter(|found| !is_kept(&found[1])).map(|found| format!("{name}: static {}", &found[1]));
-    statics.chain(read.find_iter(text).map(|found| format!("{name}: {}", found.as_str()))).collect()
+    statics.chain(READ_CALL.find_iter(text).map(|found| format!("{name}: {}", found.as_str()))).collect()
 }
 
 #[test]
@@ -43,9 +43,8 @@ fn libraries_hold_no_state_of_the_process() {
     let mut found = Vec::new();
     for library in libraries {
         let below = format!("crates/{library}/src");
-        for source in sources(&below) {
-            let name = format!("{below}/{}", source.name);
-            found.extend(faults(&name, &fs::read_to_string(root().join(&name)).unwrap()));
+        for (name, text) in texts(&below) {
+            found.extend(faults(&format!("{below}/{name}"), &text));
         }
     }
     assert!(found.is_empty(), "make a value of it that callers pass: {found:#?}");
@@ -72,7 +71,7 @@ fn what_changes_is_found() {
 
 #[test]
 fn json_is_made_without_text() {
-    let files = Files::new(sources("crates/render/src"));
+    let files = files("crates/render/src");
     let of_json = |file: &&str| file.starts_with("contract/") || file.starts_with("words/") || file.starts_with("page/");
     let made: Vec<&str> = files.names().filter(of_json).collect();
     assert!(made.len() > 25, "{made:?}");

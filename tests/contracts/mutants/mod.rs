@@ -83,6 +83,7 @@ parsers! {
     recording 2_000
     recording_blocks 2_000
     recording_manifest 1_000
+    packed 1_000
     etcd_answers 300
     kine 1_000
     kine_export 2_000
@@ -102,6 +103,7 @@ parsers! {
     json_path 3_000
     selectors 10_000
     request 10_000
+    assistant_call 10_000
     encryption_configuration 2_000
     scheduler_configuration 600
 }

@@ -35,9 +35,6 @@ pub(in crate::cli) struct Bucket {
 
 impl Bucket {
     /// The bucket and the path that a URL names; nothing is asked yet.
-    ///
-    /// # Errors
-    /// A URL or an environment that cannot be used.
     pub(in crate::cli) fn open(url: &str) -> Result<Self> {
         // Who installed one already keeps it.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -78,9 +75,6 @@ impl Bucket {
     }
 
     /// The file names of all objects below a folder.
-    ///
-    /// # Errors
-    /// The bucket cannot be listed.
     pub(in crate::cli) async fn names_below(&self, folder: &str) -> Result<Vec<String>> {
         let objects = self.list(&self.key(folder)).await?;
         Ok(objects.into_iter().map(|object| object.location.filename().unwrap_or_default().to_owned()).collect())

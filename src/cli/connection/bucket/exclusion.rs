@@ -17,7 +17,6 @@ use super::limits::LONGEST_TAGS;
 const EXCLUDE_KEY: &str = "x-etcd-snapshot-exclude";
 const EXCLUDE_VALUE: &str = "true";
 
-/// How long the answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Whether an object's own metadata excludes it.
@@ -46,7 +45,6 @@ impl Tags {
         Self { server: Server::S3 { store, region }, client: reqwest::Client::new() }
     }
 
-    /// Those of a container of Azure.
     pub(super) fn of_azure(store: MicrosoftAzure, account: String, container: Url) -> Self {
         Self { server: Server::Azure { store, account, container }, client: reqwest::Client::new() }
     }

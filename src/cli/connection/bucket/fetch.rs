@@ -25,7 +25,6 @@ const CHUNK_PREFIX: &str = "Chunk-";
 /// Larger objects are recognised by this many bytes first.
 const PROBED_BYTES: u64 = 256 << 10;
 
-/// What is wanted of a bucket.
 pub(in crate::cli) struct Wanted<'w> {
     /// What lies below the URL; all where it is empty.
     pub within: &'w str,

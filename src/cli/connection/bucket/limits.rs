@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The limits of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// How many objects are listed: a prefix that has more is not one of backups.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::cli::outcome::{Error, Result};
 
-/// What is wanted of a bucket.
 #[expect(dead_code, reason = "nothing reads it without buckets")]
 pub(in crate::cli) struct Wanted<'w> {
     pub within: &'w str,

@@ -11,9 +11,6 @@ pub(in crate::cli) const LIST_SEPARATOR: char = ';';
 pub(in crate::cli) fn with_mode(_builder: &mut tempfile::Builder<'_, '_>, _mode: u32) {}
 
 /// Makes a file that must not exist yet.
-///
-/// # Errors
-/// The file system's.
 pub(in crate::cli) fn create_new(path: &Path, _mode: u32) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }

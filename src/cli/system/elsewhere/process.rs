@@ -25,3 +25,11 @@ pub(in crate::cli) fn signal(_status: ExitStatus) -> Option<i32> {
 
 /// Ctrl-C ends the pager and ketcd.
 pub(in crate::cli) fn ignore_interrupts() {}
+
+/// Opens a document in the user's program for it.
+///
+/// # Errors
+/// There is no such program.
+pub(in crate::cli) fn open_document(path: &std::path::Path) -> std::io::Result<()> {
+    Command::new("explorer").arg(path).spawn().map(drop)
+}

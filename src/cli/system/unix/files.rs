@@ -15,17 +15,11 @@ pub(in crate::cli) fn with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u
 }
 
 /// Makes a file that must not exist yet; the process's umask goes off its mode.
-///
-/// # Errors
-/// The file system's.
 pub(in crate::cli) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
 }
 
 /// Sets the mode of a file or directory.
-///
-/// # Errors
-/// The file system's.
 pub(in crate::cli) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }

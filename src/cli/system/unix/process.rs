@@ -31,7 +31,6 @@ pub(in crate::cli) fn terminate(command: &tokio::process::Child) {
     }
 }
 
-/// The signal that ended a process.
 pub(in crate::cli) fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
@@ -43,4 +42,18 @@ pub(in crate::cli) fn ignore_interrupts() {
         let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
         interrupts::take_over();
     }
+}
+
+/// Opens a document in the user's program for it.
+///
+/// # Errors
+/// There is no screen, or no such program.
+pub(in crate::cli) fn open_document(path: &std::path::Path) -> std::io::Result<()> {
+    let is_mac = cfg!(target_os = "macos");
+    if !is_mac && ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none_or(|screen| screen.is_empty())) {
+        return Err(std::io::Error::other("there is no screen"));
+    }
+    let mut command = Command::new(if is_mac { "open" } else { "xdg-open" });
+    let nothing = std::process::Stdio::null;
+    command.arg(path).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn().map(drop)
 }

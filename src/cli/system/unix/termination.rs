@@ -12,9 +12,6 @@ pub(in crate::cli) struct Interruptions {
 
 impl Interruptions {
     /// Begins to wait. Must be called on a tokio runtime.
-    ///
-    /// # Errors
-    /// The system's.
     pub(in crate::cli) fn begin() -> Result<Self> {
         interrupts::take_over();
         use tokio::signal::unix::{SignalKind, signal};
