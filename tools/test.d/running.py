@@ -48,7 +48,7 @@ class Result:
     def is_good(self):
         return not self.hang and all(run.is_whole and not run.failed for run in self.runs)
 
-    def tell(self, skipped):
+    def tell(self, skipped, is_documented):
         """The last lines: what failed, what was not run, and the count."""
         for run in self.runs:
             for name in run.failed:
@@ -57,9 +57,11 @@ class Result:
                 print(f"FAILED {run.binary.name}: it ended in the middle, in {', '.join(sorted(run.running)) or 'no test'}")
         if self.hang:
             print(f"FAILED {self.hang}")
+        if not is_documented:
+            print("FAILED an example in the documentation of a library: above, behind `test result`")
         for reason in skipped.reasons:
             print(f"not run: {reason}")
-        failed = sum(len(run.failed) + (not run.is_whole and not run.failed) for run in self.runs)
+        failed = sum(len(run.failed) + (not run.is_whole and not run.failed) for run in self.runs) + (not is_documented)
         count = sum(len(run.tests) for run in self.runs)
         print(f"{count - sum(len(run.failed) for run in self.runs)} passed, {failed} failed, {sum(run.filtered for run in self.runs)} skipped")
 

@@ -8,7 +8,6 @@ mod release;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::root;
 
@@ -81,22 +80,16 @@ fn compiled_schemas_of_etcd_client_are_current() {
     compare(&format!("proto/etcd-client-{version}.binpb"), compiler.encode_file_descriptor_set());
 }
 
-/// The version of etcd-client that Cargo.lock names, and where its source is.
+/// The version of etcd-client that Cargo.lock names, and where cargo has unpacked it. `cargo metadata` would want every crate of the workspace to be there,
+/// and the Python package's are not where it was not built.
 fn etcd_client() -> (String, PathBuf) {
-    let about = cargo(&["-vV"]);
-    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
-    let metadata = cargo(&["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host]);
-    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let package = packages.iter().find(|package| package["name"] == "etcd-client").unwrap();
-    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
-    (package["version"].as_str().unwrap().to_owned(), manifest.parent().unwrap().to_owned())
-}
-
-fn cargo(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let (_, entry) = lock.split_once("name = \"etcd-client\"\nversion = \"").unwrap();
+    let version = entry.split('"').next().unwrap().to_owned();
+    let home = std::env::var_os("CARGO_HOME").map_or_else(|| std::env::home_dir().unwrap().join(".cargo"), PathBuf::from);
+    let registries = fs::read_dir(home.join("registry/src")).unwrap().map(|registry| registry.unwrap().path());
+    let source = registries.map(|registry| registry.join(format!("etcd-client-{version}"))).find(|source| source.is_dir());
+    (version, source.expect("etcd-client is in no registry of cargo"))
 }
 
 #[test]
