@@ -21,7 +21,7 @@ pub fn assistant_call(data: &[u8]) {
         "" => object_of(name),
         _ => {
             let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-            read_call(name, arguments).map(|asked| asked.question)
+            read_call(name, arguments)
         }
     };
     let asked = read();

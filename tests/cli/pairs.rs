@@ -90,10 +90,10 @@ const LIVE_FLAGS: &[&str] = &[
     "qps",
 ];
 
-/// Whether a command is given a flag by day, each by its place: every second of those that change answers.
+/// Whether a command is given a flag by day, each by its place: every third of those that change answers.
 fn is_of_the_day(command: usize, flag: usize) -> bool {
     let is_live = LIVE_FLAGS.contains(&FLAG_VALUES[flag].0);
-    (command + flag).is_multiple_of(if is_live { 6 } else { 2 })
+    (command + flag).is_multiple_of(if is_live { 9 } else { 3 })
 }
 
 /// The pairs that may be given and show the same.

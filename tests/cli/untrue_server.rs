@@ -317,7 +317,12 @@ fn watches_at_revisions_that_cannot_be() {
     check(Lie::Watch(|_, _| sent(i64::MAX, vec![event(i64::MAX)])), FOLLOWING_COMMANDS, is_none);
     check(Lie::Watch(|_, _| sent(i64::MAX, Vec::new())), FOLLOWING_COMMANDS, is_none);
     check(Lie::Watch(|from, _| sent(from + 1, vec![event(-1)])), FOLLOWING_COMMANDS, "sent -1, which cannot be a revision");
-    check(Lie::Watch(|from, _| compacted(from + 1)), HISTORY_COMMANDS, "says that every revision it is asked to begin from was compacted");
+    // Each goes on a hundred times; one of them is enough.
+    check(
+        Lie::Watch(|from, _| compacted(from + 1)),
+        &HISTORY_COMMANDS[..1],
+        "says that every revision it is asked to begin from was compacted",
+    );
     check(
         Lie::Watch(|from, _| compacted(from + 1)),
         &FOLLOWING_COMMANDS[..1],

@@ -120,7 +120,7 @@ const TEXT_COMMANDS: &[&str] = &[
     "diff --rev 400..900 --all-fields",
     "blame pod/lab/ubuntu",
     "blame node/node1",
-    "grep -e . --in names,values,keys,managers,messages",
+    "grep -e . --in names,values,keys,managers,messages -n lab",
     "get pod/lab/ubuntu --with-config",
     "explain --all",
     "explain --all -o wide",
@@ -146,7 +146,7 @@ const DOCUMENT_COMMANDS: &[&str] = &[
     "timeline -A -o json",
     "diff --rev 400..900 -o json",
     "blame pod/lab/ubuntu -o json",
-    "grep -e . -o json",
+    "grep -e . -n lab -o json",
     "explain --all -o ndjson",
 ];
 

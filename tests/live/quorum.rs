@@ -4,6 +4,7 @@ use std::process::{Command, Output};
 use std::thread;
 
 use ketcd_testing::on_each_release;
+use serde_json::Value;
 
 use crate::cluster::{leader, lost_its_leader, three};
 use crate::etcd::{Etcd, EtcdRelease};
@@ -12,6 +13,9 @@ use crate::pki::Pki;
 use crate::replay::{changes, write};
 
 const NO_LEADER_SENTENCE: &str = "no leader of the cluster answers: what follows is what";
+
+/// What a report's data stands behind.
+const REPORT_DATA_MARK: &str = r#"<script type="application/json" id="data">"#;
 
 /// Every command that reads a live etcd and ends by itself. The object is in the capture.
 const LIVE_COMMANDS: [&str; 10] = [
@@ -53,7 +57,15 @@ fn ageless(printed: &[u8]) -> Vec<String> {
     let words = |line: &str| {
         line.split_whitespace().map(|word| if is_age(word.trim_start_matches('(')) { "AGE" } else { word }).collect::<Vec<_>>().join(" ")
     };
-    String::from_utf8_lossy(printed).lines().map(words).collect()
+    String::from_utf8_lossy(printed).lines().map(|line| historic(line).unwrap_or_else(|| words(line))).collect()
+}
+
+/// The data of a report, but for what is wrong as it is written: how long that lasts, and members that were stopped.
+fn historic(line: &str) -> Option<String> {
+    let data = line.strip_prefix(REPORT_DATA_MARK)?.strip_suffix("</script>")?;
+    let mut data: Value = serde_json::from_str(data).unwrap();
+    data.as_object_mut().unwrap().remove("findings").unwrap();
+    Some(data.to_string())
 }
 
 /// The output of each command; all run at the same time, since each may wait for etcd's own timeouts.

@@ -277,12 +277,22 @@ fn is_in(choice: &str, class: &str) -> bool {
     matches!(class, "secrets" | "own") || choice.split(',').any(|choice| implied(choice).contains(&class))
 }
 
+/// Each class, two or three at a time; some of each by themselves are made up below.
 #[test]
 fn no_canary_is_in_the_bytes_of_a_bundle() {
+    are_in_no_bytes(&["none", "names,addresses", "values", "namespaces,identities,tokens", "all"]);
+}
+
+#[test]
+fn no_canary_is_in_the_bytes_of_a_bundle_without_one_class_nightly() {
+    are_in_no_bytes(&["names", "namespaces", "addresses", "identities", "tokens"]);
+}
+
+fn are_in_no_bytes(choices: &[&str]) {
     let canaries = canaries();
     let objects = canaries.iter().enumerate().flat_map(|(at, canary)| objects(at, canary, &ways(&canary.text)));
     let folder = Folder::of(objects);
-    for choice in ["none", "names", "namespaces", "values", "addresses", "identities", "tokens", "all"] {
+    for &choice in choices {
         let parts = folder.bytes(choice, &["--values-from", "words"]);
         for canary in canaries.iter().filter(|canary| is_in(choice, canary.class)) {
             for part in &parts {

@@ -13,6 +13,7 @@ use super::file::{RecordingFile, unreadable};
 use super::files::{FilePart, RecordingFiles};
 use super::index::Block;
 use super::look::RecordedFile;
+use super::recent_blocks::RecentBlocks;
 use super::segment::hex;
 use crate::{Arrival, Event, KeyRange, Revision};
 
@@ -34,11 +35,13 @@ pub(super) struct FileReader {
     path: PathBuf,
     /// What was found to be damaged while it was read.
     found: Mutex<Vec<String>>,
+    /// What one key was looked up in lately.
+    recent: RecentBlocks,
 }
 
 impl FileReader {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), path: name.into(), found: Mutex::default() }
+        Self { name: name.to_owned(), path: name.into(), found: Mutex::default(), recent: RecentBlocks::default() }
     }
 
     /// What was found to be damaged so far, one message per item.
@@ -145,8 +148,15 @@ impl FileReader {
 
     /// The changes of keys of a range in a block.
     fn block(&self, recorded: &RecordedFile, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
-        let (events, lost) = file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
-        let mut read: Vec<Read> = events.into_iter().filter(|event| keys.contains(&event.key_value.key)).map(Read::Event).collect();
+        let unpack = || file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
+        let is_asked = |event: &Event| keys.contains(&event.key_value.key);
+        let (mut read, lost): (Vec<Read>, _) = if keys.is_one_key() {
+            let changes = self.recent.get(&recorded.facts.name, block, unpack);
+            (changes.0.iter().filter(|event| is_asked(event)).cloned().map(Read::Event).collect(), changes.1)
+        } else {
+            let (events, lost) = unpack();
+            (events.into_iter().filter(is_asked).map(Read::Event).collect(), lost)
+        };
         if let Some(after) = lost {
             let (name, first, last) = (&recorded.facts.name, after + 1, block.upto);
             match recorded.facts.kind {

@@ -38,6 +38,7 @@ mod look;
 #[cfg(test)]
 mod model;
 mod packed;
+mod recent_blocks;
 mod recorder;
 mod segment;
 mod source;
