@@ -1,11 +1,12 @@
 //! Work on many values at once: the one place that decides how many threads share it.
 
 use std::mem;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 
 use async_stream::try_stream;
 use futures_util::{FutureExt, Stream, StreamExt};
@@ -51,7 +52,7 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
     bytes: impl Fn(&T) -> usize + Send + 's,
     make: impl Fn(T) -> R + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<R, E>> + Send + 's {
-    let (make, cores) = (Arc::new(make), count());
+    let mut workers = Workers::new(Arc::new(make), count(), least);
     try_stream! {
         let mut items = pin!(items);
         let mut ahead = Vec::new();
@@ -74,14 +75,14 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
                 }
             }
             // While this one is made, the one before is handed over.
-            let mut ready = mem::replace(&mut ahead, start(taken, (cores, least), &make));
+            let mut ready = mem::replace(&mut ahead, workers.start(taken));
             if end.is_some() {
                 ready.append(&mut ahead);
             }
             for part in ready {
                 let made = match part {
                     Part::Made(made) => made,
-                    Part::Making(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    Part::Making(place) => workers.made(place),
                 };
                 for made in made {
                     yield made;
@@ -98,26 +99,72 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
 /// What is made of some items of a stream.
 enum Part<R> {
     Made(Vec<R>),
-    Making(JoinHandle<Vec<R>>),
+    /// By the worker at this place.
+    Making(usize),
 }
 
-/// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
-fn start<T: Send + 'static, R: Send + 'static>(
-    items: Vec<T>,
-    (cores, least): (usize, usize),
-    make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>,
-) -> Vec<Part<R>> {
-    if items.len() < least {
-        let made: Vec<R> = items.into_iter().map(&**make).collect();
-        return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+/// Threads that make something of the items of one stream, as long as it lasts: one that ends leaves its memory behind in pieces.
+struct Workers<T, R, F> {
+    make: Arc<F>,
+    /// How many there may be.
+    most: usize,
+    /// Fewer items are not worth one.
+    least: usize,
+    started: Vec<Worker<T, R>>,
+}
+
+/// A thread that makes something of items, in the order in which it gets them.
+struct Worker<T, R> {
+    given: Sender<Vec<T>>,
+    made: Receiver<thread::Result<Vec<R>>>,
+}
+
+impl<T: Send + 'static, R: Send + 'static, F: Fn(T) -> R + Send + Sync + 'static> Workers<T, R, F> {
+    /// None is started yet.
+    fn new(make: Arc<F>, most: usize, least: usize) -> Self {
+        Self { make, most, least: least.max(1), started: Vec::new() }
     }
-    let workers = cores.min(items.len().div_ceil(least.max(1)));
-    let (each, mut items) = (items.len().div_ceil(workers.max(1)), items.into_iter());
-    let start = |_| {
-        let (part, make) = (items.by_ref().take(each).collect::<Vec<T>>(), Arc::clone(make));
-        Part::Making(thread::spawn(move || part.into_iter().map(&*make).collect()))
-    };
-    (0..workers).map(start).collect()
+
+    /// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
+    fn start(&mut self, items: Vec<T>) -> Vec<Part<R>> {
+        if items.len() < self.least {
+            let made: Vec<R> = items.into_iter().map(&*self.make).collect();
+            return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+        }
+        let workers = self.most.min(items.len().div_ceil(self.least)).max(1);
+        let (each, mut items) = (items.len().div_ceil(workers), items.into_iter());
+        let give = |place: usize| {
+            if self.started.len() == place {
+                self.started.push(Worker::start(Arc::clone(&self.make)));
+            }
+            // One that is gone has said so to who waits for it.
+            let _ = self.started[place].given.send(items.by_ref().take(each).collect());
+            Part::Making(place)
+        };
+        (0..workers).map(give).collect()
+    }
+
+    /// Waits for what the worker at a place makes of the items that it was given first.
+    fn made(&self, place: usize) -> Vec<R> {
+        let made = self.started[place].made.recv().expect("a worker answers as often as it is given items");
+        made.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl<T: Send + 'static, R: Send + 'static> Worker<T, R> {
+    /// Starts a thread, which ends when nothing is given any more or nobody waits.
+    fn start(make: Arc<impl Fn(T) -> R + Send + Sync + 'static>) -> Self {
+        let ((given, items), (answer, made)) = (mpsc::channel::<Vec<T>>(), mpsc::channel());
+        thread::spawn(move || {
+            for items in items {
+                let made = catch_unwind(AssertUnwindSafe(|| items.into_iter().map(&*make).collect()));
+                if answer.send(made).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { given, made }
+    }
 }
 
 /// How many threads may work at once.

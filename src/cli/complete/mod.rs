@@ -18,6 +18,7 @@ use lookup::{Deadline, ask};
 use words::Words;
 
 pub(super) use shells::KNOWN_SHELLS;
+pub(super) use words::before_cursor;
 
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
 pub(super) fn answer(command: fn() -> Command) {

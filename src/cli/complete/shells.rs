@@ -9,6 +9,8 @@ use clap::Command;
 use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
+use super::words;
+
 pub(in crate::cli) const KNOWN_SHELLS: Shells<'static> = Shells(&[
     &Shell { script: &Bash, form: Form::Words },
     &Shell { script: &Elvish, form: Form::Words },
@@ -54,9 +56,7 @@ impl EnvCompleter for Shell {
         current_dir: Option<&Path>,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
-        // Shells that do not say where the cursor is pass the words before it on, so that the last is the one typed.
-        let cursor = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
-        let cursor = cursor.unwrap_or(args.len().saturating_sub(1));
+        let cursor = words::cursor(&args);
         if args.len() == cursor {
             args.push(OsString::new());
         }

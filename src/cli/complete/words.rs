@@ -7,6 +7,25 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::invocation::arguments;
 
+/// All words, the program's name first.
+fn all() -> Vec<OsString> {
+    arguments::all().iter().skip_while(|word| *word != "--").skip(1).cloned().collect()
+}
+
+/// The place of the word that is typed, which may be behind the last.
+pub(super) fn cursor(words: &[OsString]) -> usize {
+    // Shells that do not say where the cursor is pass the words before it on, so that the last is the one typed.
+    let cursor = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
+    cursor.unwrap_or(words.len().saturating_sub(1))
+}
+
+/// The words before the one that is typed, the program's name first.
+pub(in crate::cli) fn before_cursor() -> Vec<OsString> {
+    let mut words = all();
+    words.truncate(cursor(&words));
+    words
+}
+
 /// An unfinished command line.
 pub(super) struct Words {
     /// What is known from all of its words.
@@ -18,12 +37,10 @@ pub(super) struct Words {
 impl Words {
     /// What is typed so far, as `command` parses it.
     pub(super) fn typed(command: fn() -> Command) -> Self {
-        let words: Vec<OsString> = arguments::all().iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
-        // Shells that do not say where the cursor is pass the words before it on, so that the last is the one typed.
-        let cursor = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
-        let cursor = cursor.unwrap_or(words.len().saturating_sub(1)).min(words.len());
-        let parse = |words: &[OsString]| command().ignore_errors(true).try_get_matches_from(words).ok();
-        Self { all: parse(&words), before: parse(&words[..cursor]) }
+        let words = all();
+        let mut command = command().ignore_errors(true);
+        let mut parse = |words: &[OsString]| command.try_get_matches_from_mut(words).ok();
+        Self { all: parse(&words), before: parse(&words[..cursor(&words).min(words.len())]) }
     }
 
     pub(super) fn flags(&self) -> Option<GlobalArgs> {

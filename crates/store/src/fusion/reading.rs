@@ -8,7 +8,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 
 use super::lineage::events;
 use super::merge::Merge;
-use super::part::PartState;
+use super::part::{Part, PartState};
 use super::plan::{self, PlannedSpan};
 use super::{Fused, gaps};
 use crate::{Event, KeyRange, Result, Revision, Source, Until, WatchItem};
@@ -25,7 +25,7 @@ impl Fused {
         try_stream! {
             let PlannedSpan { from, to, ref parts } = segment;
             let parts = self.with_a_sound_one(parts.clone(), to)?;
-            let recovered = if is_whole { &[][..] } else { self.recovered().await? };
+            let recovered = if is_whole || !self.may_recover(from) { &[][..] } else { self.recovered().await? };
             let recovered = &recovered[recovered.partition_point(|(_, event)| event.revision.0 < from)..];
             let recovered = &recovered[..recovered.partition_point(|(_, event)| event.revision.0 <= to)];
             let mut absent = vec![(from.max(FIRST_CHANGE), to)];
@@ -97,11 +97,16 @@ impl Fused {
         Ok(absent)
     }
 
+    /// Whether free pages may hold something of the time from a revision on: what a compaction removed, at its revision or before.
+    fn may_recover(&self, from: i64) -> bool {
+        self.parts.iter().any(|part| is_compacted_at(part, from.max(FIRST_CHANGE)))
+    }
+
     /// What free pages hold of the time before the compactions of files that are not all open at once.
     async fn recovered(&self) -> Result<&[(usize, Event)]> {
         let read = async || -> Result<Vec<(usize, Event)>> {
             let mut found = Vec::new();
-            for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| matches!(part.held, PartState::Closed { .. })) {
+            for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_compacted_at(part, FIRST_CHANGE)) {
                 let source = self.source(number)?;
                 let events = events(&*source, KeyRange::all(), Revision(1), Revision(part.complete_after())).await?;
                 found.extend(events.into_iter().filter(|event| event.origin == crate::Origin::FreePage).map(|mut event| {
@@ -115,6 +120,11 @@ impl Fused {
         };
         self.recovered.get_or_try_init(read).await.map(Vec::as_slice)
     }
+}
+
+/// Whether a file that is opened when it is needed was compacted at a revision or later.
+fn is_compacted_at(part: &Part, revision: i64) -> bool {
+    matches!(part.held, PartState::Closed { .. }) && part.complete_after() >= revision
 }
 
 /// The first revision that can hold a change: an empty store is at 1.

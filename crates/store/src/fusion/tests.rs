@@ -38,18 +38,20 @@ fn history(newest: i64) -> Vec<Event> {
     (2..=newest).map(event).collect()
 }
 
-/// Snapshots of which two fit the pool; counts how often one is opened.
+/// Snapshots, compacted at a revision or at none (0) and up to another, of which two fit the pool; counts how often one is opened.
 fn nights(history: &[Event], spans: &[(i64, i64)], keeps_freed: bool) -> (Fused, Arc<AtomicUsize>) {
     let opened = Arc::new(AtomicUsize::new(0));
     let part = |&(compacted, newest): &(i64, i64)| {
         let name = format!("night{newest}.db");
-        let file = Bytes::from(database!(history, newest, Some(compacted), keeps_freed));
+        let compacted = Some(compacted).filter(|&revision| revision > 0);
+        let file = Bytes::from(database!(history, newest, compacted, keeps_freed));
         let (count, path) = (Arc::clone(&opened), name.clone());
         let open = move || {
             count.fetch_add(1, Ordering::Relaxed);
             open_bytes(&path, file.clone(), &Limits::default(), &|_| None)
         };
-        let span = RevisionSpan { oldest: Revision(compacted), newest: Revision(newest), compacted: Some(Revision(compacted)) };
+        let oldest = Revision(compacted.unwrap_or(1));
+        let span = RevisionSpan { oldest, newest: Revision(newest), compacted: compacted.map(Revision) };
         Part::closed(&name, span, PartState::Closed { bytes: POOL_BYTES / 5 * 2, open: Box::new(open), peek: None })
     };
     (Fused::new(spans.iter().map(part).collect(), None).unwrap(), opened)
@@ -118,6 +120,19 @@ fn what_lies_between_files_is_what_they_still_have() {
             assert_eq!(fused.late_damage().len(), 1, "{:?}", fused.late_damage());
         }
     }
+}
+
+/// Free pages hold what compactions removed: files without one are not opened for theirs.
+#[test]
+fn of_copies_of_a_file_two_are_opened() {
+    let history = history(400);
+    let (fused, opened) = nights(&history, &[(0, 400); 7], false);
+    assert!(!plan::fits(&fused.parts, 1));
+    assert_eq!(split(items(&fused, 1, 400)), (history.clone(), vec![]));
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
+    let (fused, opened) = nights(&history, &[(200, 400); 7], false);
+    assert_eq!(split(items(&fused, 201, 400)).0, history[199..]);
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::container::{self, Body, Choice, Chosen, ContainerEntry, name_within};
 use super::formats::{format_of, reading};
 use super::image::{self, Image};
+use super::index_cache::MAX_INDEXES_KEPT;
 use super::indexed_files::finish;
 use super::objects::Objects;
 use super::options::{KeyOf, Limits};
@@ -138,13 +139,13 @@ impl Several {
         let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
         let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
         let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
-        let are_many = found.len() > MAX_CACHED_INDEXES;
+        let keeps_indexes = found.len() <= MAX_INDEXES_KEPT;
         let mut parts = Vec::with_capacity(found.len());
         for ((path, found), peek) in found.into_iter().zip(peeks) {
             let part = match (peek.filter(|_| !at_once), found) {
-                (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
+                (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, keeps_indexes))),
                 (None, PathContent::Packed { span, bytes }) => {
-                    let held = PartState::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
+                    let held = PartState::Closed { bytes, open: opening(&path, limits, keeps_indexes), peek: None };
                     Ok(Part::closed(&path, span, held))
                 }
                 (None, found) => open_part(&path, found, limits, key_of),
@@ -227,14 +228,10 @@ fn is_packed(path: &str, bytes: u64) -> bool {
 const READ_AT_ONCE: usize = 16;
 const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 
-/// How many large files have their indexes kept.
-const MAX_CACHED_INDEXES: usize = 4;
-
-/// Returns what opens a file later. With many files no index is kept: each would replace another's.
-fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
-    let cache = limits.cache.clone().filter(|_| !is_one_of_many);
-    let (limits, path) = (Limits { cache, finds: Finds::default(), ..limits.clone() }, path.to_owned());
-    Box::new(move || open_one(&path, &limits, &|_| None))
+/// Returns what opens a file later. An index that is there is used; of more files than have theirs kept none is made, as each would replace another's.
+fn opening(path: &str, limits: &Limits, keeps_index: bool) -> Opener {
+    let (limits, path) = (Limits { finds: Finds::default(), ..limits.clone() }, path.to_owned());
+    Box::new(move || open_one(&path, &limits, &|_| None, keeps_index))
 }
 
 /// What a file says of itself that can be opened again later.

@@ -27,8 +27,11 @@ use crate::{Alarm, Member, RevisionSpan};
 /// Changes with every change of what is kept.
 const INDEX_FORMAT: u32 = 2;
 
-/// The newest indexes that are kept, whatever their files are.
-const MAX_INDEXES_KEPT: usize = 8;
+/// The newest indexes that are kept, whatever their files are: those of a month of nightly backups.
+pub(super) const MAX_INDEXES_KEPT: usize = 32;
+
+/// The most bytes that they take together. One of 3.6 GB with 442,000 revisions has 26 MB.
+const MAX_KEPT_BYTES: u64 = 1 << 30;
 
 /// The CRC-32C that an index ends with, in bytes.
 const CHECKSUM_BYTES: usize = 4;
@@ -229,15 +232,49 @@ fn numbers(_: &fs::Metadata) -> io::Result<[i128; 5]> {
 
 /// Keeps the newest indexes only; what is not this user's own is left as it is.
 fn remove_oldest(directory: &OwnDirectory) -> io::Result<()> {
-    let mut indexes: Vec<(SystemTime, PathBuf)> = Vec::new();
+    let mut indexes: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
     for entry in fs::read_dir(directory.path())? {
         let entry = entry?;
         let is_index = entry.path().extension().is_some_and(|extension| extension == INDEX_EXTENSION);
         if let (true, Ok(index)) = (is_index, directory.file(&entry.file_name().to_string_lossy())) {
-            indexes.push((index.metadata()?.modified()?, entry.path()));
+            let metadata = index.metadata()?;
+            indexes.push((metadata.modified()?, entry.path(), metadata.len()));
         }
     }
+    surplus(indexes, MAX_INDEXES_KEPT, MAX_KEPT_BYTES).iter().try_for_each(fs::remove_file)
+}
+
+/// The oldest of some indexes, those that are more than `most` or than fit into `bytes`. The newest always stays.
+fn surplus(mut indexes: Vec<(SystemTime, PathBuf, u64)>, most: usize, bytes: u64) -> Vec<PathBuf> {
     indexes.sort_unstable();
-    let surplus = indexes.len().saturating_sub(MAX_INDEXES_KEPT);
-    indexes[..surplus].iter().try_for_each(|(_, path)| fs::remove_file(path))
+    let (mut held, mut surplus) = (0, Vec::new());
+    for (place, (_, path, length)) in indexes.into_iter().rev().enumerate() {
+        held += length;
+        if place > 0 && (place >= most || held > bytes) {
+            surplus.push(path);
+        }
+    }
+    surplus
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_are_surplus() {
+        let index = |age: u64, bytes: u64| (SystemTime::UNIX_EPOCH + Duration::from_secs(100 - age), PathBuf::from(age.to_string()), bytes);
+        let surplus = |indexes: &[(u64, u64)], most, bytes| {
+            let mut found = surplus(indexes.iter().map(|&(age, bytes)| index(age, bytes)).collect(), most, bytes);
+            found.sort();
+            found.into_iter().map(|path| path.to_string_lossy().parse::<u64>().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(surplus(&[(3, 10), (1, 10), (2, 10)], 2, 100), [3]);
+        assert_eq!(surplus(&[(3, 10), (1, 10), (2, 10)], 3, 20), [3]);
+        assert_eq!(surplus(&[(3, 10), (1, 10), (2, 10)], 3, 30), Vec::<u64>::new());
+        // One that is too large alone is of use as long as no other is made.
+        assert_eq!(surplus(&[(1, 100), (2, 1)], 3, 30), [2]);
+    }
 }

@@ -113,11 +113,14 @@ pub(super) fn open_kept(path: &str, limits: &Limits) -> ControlFlow<Box<dyn Sour
     ControlFlow::Continue(Kept { place, foreign })
 }
 
-/// Opens what is at one path; of a large database by the index that was kept of it.
-pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+/// Opens what is at one path; of a large database by the index that was kept of it. Where none was, one is made if `keeps_index`.
+pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>, keeps_index: bool) -> Result<Box<dyn Source>> {
     match open_kept(path, limits) {
         ControlFlow::Break(source) => Ok(source),
-        ControlFlow::Continue(kept) => open_found(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept),
+        ControlFlow::Continue(kept) => {
+            let kept = Kept { place: kept.place.filter(|_| keeps_index), ..kept };
+            open_found(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept)
+        }
     }
 }
 

@@ -83,6 +83,8 @@ pub struct Answer {
     pub missing: Vec<NotFound>,
     /// The uid of the namespace kube-system, which differs from cluster to cluster; `None` where it could not be read.
     pub kube_system: Option<String>,
+    /// The storage classes that make no volume before a pod needs it.
+    pub patient_classes: BTreeSet<String>,
 }
 
 impl Answer {
@@ -108,30 +110,19 @@ impl Answer {
     }
 }
 
-/// What is wrong at the end of the time that a report covers, as `triage` finds it: the report calls only these still wrong.
-#[derive(Clone, Debug, Default)]
-pub struct StillWrong {
-    /// The findings, the weightiest first.
-    pub findings: Vec<Finding>,
-    /// The storage classes that make no volume before a pod needs it.
-    pub patient_classes: BTreeSet<String>,
-}
-
 impl Cluster {
-    /// Returns what is wrong at the revision looked at, with nothing of what led to it.
+    /// Returns what is wrong at the revision looked at, the weightiest first, with nothing of what led to it.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn still_wrong(&self) -> Result<StillWrong> {
+    pub async fn still_wrong(&self) -> Result<Vec<Finding>> {
         let (at, now) = (At::Revision(self.revision().await?), self.known_moment().await?);
         let (triage, _) = state(self, at, now).await?;
-        let patient_classes = triage.patient_classes().clone();
         let absent_nodes = triage.absent_nodes();
         let (mut findings, _) = rules::told(self, at, now, absent_nodes, triage.findings()).await?;
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
-        let (findings, _) = partial::without_reduced(self, at, findings).await?;
-        Ok(StillWrong { findings, patient_classes })
+        Ok(partial::without_reduced(self, at, findings).await?.0)
     }
 
     /// The uid of the namespace kube-system, which stays when a cluster is restored.
@@ -160,6 +151,19 @@ impl Cluster {
         self.read_once().await?;
         let is_whole = words.is_empty() && self.options.selection.takes_all();
         let asked = if is_whole { None } else { AskedKeys::of(self, words).await? };
+        self.triage_asked(asked, words).await
+    }
+
+    /// The same of everything, or of the namespace looked at, whatever selectors select.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn triage_of_everything(&self) -> Result<Answer> {
+        self.read_once().await?;
+        self.triage_asked(None, &[]).await
+    }
+
+    async fn triage_asked(&self, asked: Option<AskedKeys>, words: &[String]) -> Result<Answer> {
         let newest = self.source.span().await?.newest;
         let revision = match self.at {
             At::Newest => newest,
@@ -177,7 +181,7 @@ impl Cluster {
             triage.add(storage.hashes.iter().flat_map(data_troubles));
         }
         triage.add(unexplained(self, revision).await?);
-        let counts = triage.counts();
+        let (counts, patient_classes) = (triage.counts(), triage.patient_classes().clone());
         let mut absence = absence(self, self.at, values_read, counts).await?;
         let absent_nodes = triage.absent_nodes();
         let (mut findings, mut warnings) = rules::told(self, self.at, now, absent_nodes, triage.findings()).await?;
@@ -227,6 +231,7 @@ impl Cluster {
             reduced,
             missing,
             kube_system: self.kube_system().await?,
+            patient_classes,
         })
     }
 }

@@ -18,9 +18,12 @@ const AUTOSCALERS_KIND: &Kind = &Kind { path: "horizontalpodautoscalers", namesp
 const CONDITIONS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
-    let autoscalers = facts.all(AUTOSCALERS_KIND).await?;
-    let of = |autoscaler: &Value| Some(RuleFinding::new(Subject::of(autoscaler), stuck(autoscaler)?));
-    Ok(autoscalers.iter().filter_map(of).filter(|found| found.trouble.is_due(facts.now)).collect())
+    let now = facts.now;
+    let of = move |autoscaler: Value| {
+        let stuck = stuck(&autoscaler).filter(|stuck| stuck.is_due(now))?;
+        Some(RuleFinding::new(Subject::of(&autoscaler), stuck))
+    };
+    facts.made_of(AUTOSCALERS_KIND, of).await
 }
 
 /// Why an autoscaler does not scale, if it does not.

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_kube::{FieldSet, Shown, ShownValue};
+use ketcd_kube::{Body, FieldSet, Shown, ShownValue};
 use ketcd_store::{At, KeyRange, Want};
 
 use super::events::{self, Warning};
 use super::object::{has_ended, items, text};
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::objects_on_cores;
+use crate::read::{made_on_cores, objects_on_cores, values_on_cores};
 
 /// Where the objects of a kind lie, and what of them a rule needs.
 pub(super) struct Kind {
@@ -89,9 +89,28 @@ impl<'c> Facts<'c> {
         self.list(format!("{}/{below}", kind.path), kind.fields).await
     }
 
-    /// Returns these members of all objects below a path, of whatever namespace.
-    pub(super) async fn everywhere(&mut self, path: &str, fields: &[&str]) -> Result<Arc<Vec<Value>>> {
-        self.list(path.to_owned(), Some(fields)).await
+    /// Makes something of each object of a kind, of `-n`'s namespace where they have one. The objects are not kept: no other rule needs them.
+    pub(super) async fn made_of<T: Send + 'static>(
+        &self,
+        kind: &Kind,
+        make: impl Fn(Value) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Vec<T>> {
+        let namespace = self.cluster.options.namespace.as_deref().filter(|_| kind.namespaced);
+        let below = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
+        self.made_below(&format!("{}/{below}", kind.path), kind.fields, make).await
+    }
+
+    /// Makes something of each object below a path, of whatever namespace.
+    pub(super) async fn made_below<T: Send + 'static>(
+        &self,
+        path: &str,
+        fields: Option<&[&str]>,
+        make: impl Fn(Value) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Vec<T>> {
+        let keys = KeyRange::prefix(format!("{}/{path}", self.cluster.prefix().await?));
+        let Some(listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
+        let fields = fields.map(|fields| FieldSet::of(fields.iter().copied()));
+        made_on_cores(self.cluster, listing.entries, fields, make).try_filter_map(|made| ready(Ok(made))).try_collect().await
     }
 
     /// Returns the objects of a kind in a namespace.
@@ -158,27 +177,25 @@ impl<'c> Facts<'c> {
     async fn read_owners(&self, namespace: &str) -> Result<HashSet<String>> {
         let keys = KeyRange::prefix(format!("{}/pods/{namespace}/", self.cluster.prefix().await?));
         let mut owners = HashSet::new();
-        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(owners) };
+        let Some(listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(owners) };
         let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["kind"]), &["metadata.ownerReferences.uid"]);
         let fields = FieldSet::of(["kind", "metadata.ownerReferences"]);
-        let mut copied = Vec::new();
-        while let Some(entry) = listing.entries.try_next().await? {
-            copied.clear();
-            let mut see = |shown: Shown<'_>| match shown.value {
-                ShownValue::Text(uid) if !owners.contains(uid) => drop(owners.insert(uid.to_owned())),
-                _ => {}
+        let mut of_pods = values_on_cores(self.cluster, listing.entries, move |entry, reporting| {
+            let (mut copied, mut owners) = (Vec::new(), Vec::new());
+            let see = |shown: Shown<'_>| {
+                if let ShownValue::Text(uid) = shown.value {
+                    owners.push(uid.to_owned());
+                }
             };
-            if excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, &mut see)) {
-                continue;
+            let has_excerpt = excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, see));
+            if !has_excerpt && let Body::Object(pod) = reporting.decode_only(&entry, &fields) {
+                let pod = pod.into_value();
+                owners.extend(items(&pod, "/metadata/ownerReferences").map(|owner| text(owner, "/uid").to_owned()));
             }
-            let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
-            owners.extend(
-                decoded
-                    .object()
-                    .into_iter()
-                    .flat_map(|pod| items(pod, "/metadata/ownerReferences"))
-                    .map(|owner| text(owner, "/uid").to_owned()),
-            );
+            owners
+        });
+        while let Some(of_pod) = of_pods.try_next().await? {
+            owners.extend(of_pod);
         }
         Ok(owners)
     }

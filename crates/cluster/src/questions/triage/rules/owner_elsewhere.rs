@@ -46,12 +46,17 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     }
     let (mut found, mut homes) = (Vec::new(), Homes::new());
     for path in OWNED_KINDS {
-        let owned = facts.all(&Kind { path, namespaced: true, fields: Some(OWNER_FIELDS) }).await?;
-        for object in owned.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) {
-            found.extend(misplaced(facts, &mut homes, object).await?);
+        let kind = Kind { path, namespaced: true, fields: Some(OWNER_FIELDS) };
+        for object in facts.made_of(&kind, |object| is_owned(&object).then_some(object)).await? {
+            found.extend(misplaced(facts, &mut homes, &object).await?);
         }
     }
     Ok(found)
+}
+
+/// Whether it has owners, and is not being deleted.
+fn is_owned(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_null() && items(object, "/metadata/ownerReferences").next().is_some()
 }
 
 /// The namespaces of objects, by the path of their kind and their uid.
@@ -68,9 +73,9 @@ async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> 
         let (uid, name) = (text(owner, "/uid"), text(owner, "/name"));
         let path = kind.key_prefix("", None);
         if !homes.contains_key(&path) {
-            let all = facts.everywhere(path.trim_start_matches('/'), OWNER_FIELDS).await?;
-            let home = |object: &Value| (text(object, "/metadata/uid").to_owned(), text(object, "/metadata/namespace").to_owned());
-            homes.insert(path.clone(), all.iter().map(home).collect());
+            let home = |object: Value| Some((text(&object, "/metadata/uid").to_owned(), text(&object, "/metadata/namespace").to_owned()));
+            let of_kind = facts.made_below(path.trim_start_matches('/'), Some(OWNER_FIELDS), home).await?;
+            homes.insert(path.clone(), of_kind.into_iter().collect());
         }
         match homes[&path].get(uid) {
             Some(home) if home == namespace => return Ok(None),

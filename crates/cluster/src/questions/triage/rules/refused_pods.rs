@@ -22,7 +22,7 @@ const REFUSAL_REASONS: &[&str] = &["FailedCreate"];
 
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let mut found = Vec::new();
-    for job in facts.all(JOBS_KIND).await?.iter().filter(|job| waits_for_pods(job)) {
+    for job in &facts.made_of(JOBS_KIND, |job| waits_for_pods(&job).then_some(job)).await? {
         let subject = Subject::of(job);
         if facts.owners_of_pods(&subject.namespace).await?.contains(&subject.uid) {
             continue;

@@ -68,19 +68,21 @@ const fn template(path: &'static str) -> Kind {
 }
 
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
-    let services = facts.all(SERVICES_KIND).await?;
-    if !services.iter().any(|service| selector(service).is_some()) {
+    let services = facts.made_of(SERVICES_KIND, |service| selector(&service).is_some().then_some(service)).await?;
+    if services.is_empty() {
         return Ok(Vec::new());
     }
-    let (mut served, mut empty) = (BTreeSet::new(), BTreeSet::new());
-    for slice in facts.all(ENDPOINT_SLICES_KIND).await?.iter() {
+    // Whether each has an endpoint, and the service that it is of.
+    let of_slice = |slice: Value| {
         let name = slice["metadata"]["labels"]["kubernetes.io/service-name"].as_str().unwrap_or_default();
-        let into = if items(slice, "/endpoints").next().is_some() { &mut served } else { &mut empty };
-        into.insert(format!("{}/{name}", text(slice, "/metadata/namespace")));
-    }
-    for endpoints in facts.all(ENDPOINTS_KIND).await?.iter() {
-        let into = if items(endpoints, "/subsets").next().is_some() { &mut served } else { &mut empty };
-        into.insert(place(endpoints));
+        Some((items(&slice, "/endpoints").next().is_some(), format!("{}/{name}", text(&slice, "/metadata/namespace"))))
+    };
+    let of_endpoints = |endpoints: Value| Some((items(&endpoints, "/subsets").next().is_some(), place(&endpoints)));
+    let slices = facts.made_of(ENDPOINT_SLICES_KIND, of_slice).await?;
+    let (mut served, mut empty) = (BTreeSet::new(), BTreeSet::new());
+    for (is_served, service) in slices.into_iter().chain(facts.made_of(ENDPOINTS_KIND, of_endpoints).await?) {
+        let into = if is_served { &mut served } else { &mut empty };
+        into.insert(service);
     }
     let mut found = Vec::new();
     for service in services.iter().filter(|service| !served.contains(&place(service))) {

@@ -30,9 +30,7 @@ const CRD_KIND: &Kind = &Kind {
 };
 
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
-    let definitions = facts.all(CRD_KIND).await?;
-    let of = |definition: &Value| Some(RuleFinding::new(Subject::of(definition), not_served(definition)?));
-    Ok(definitions.iter().filter_map(of).collect())
+    facts.made_of(CRD_KIND, |definition| Some(RuleFinding::new(Subject::of(&definition), not_served(&definition)?))).await
 }
 
 fn not_served(definition: &Value) -> Option<Trouble> {
