@@ -18,7 +18,7 @@ use super::root;
 use ketcd_testing::playground;
 
 /// How a line of a guide may begin: with ketcd, or with what makes a file for it.
-const LINE_BEGINNINGS: [&str; 3] = ["ketcd ", "head -c ", "tar -x"];
+const LINE_BEGINNINGS: [&str; 4] = ["ketcd ", "head -c ", "tail -n ", "tar -x"];
 
 /// Pages in `docs/` that are reference: other tests hold them.
 const REFERENCE_PAGES: [&str; 2] = ["faults.md", "tables.md"];

@@ -101,6 +101,18 @@ impl FieldSet {
         }
     }
 
+    /// Returns what is wanted of an object, or of each item of a list, as [`FieldSet::keep`] leaves it; the rest is not copied.
+    pub fn wanted_of(&self, value: &Value) -> Value {
+        match value {
+            Value::Object(members) if !self.is_whole() => {
+                let wanted = members.iter().filter_map(|(name, member)| Some((name.clone(), self.member(name)?.wanted_of(member))));
+                Value::Object(wanted.collect())
+            }
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.wanted_of(item)).collect()),
+            other => other.clone(),
+        }
+    }
+
     /// What is wanted of the member of this name; `None` if it is not wanted.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         match self.members.iter().find(|(known, _)| known == name) {
@@ -151,8 +163,9 @@ mod tests {
             object
         };
         let mut kept = object(json!({"fieldsV1": {"f:a": {}}}), json!({"template": {"spec": {}}}));
+        let copied = set.wanted_of(&kept);
         set.keep(&mut kept);
-        assert_eq!(kept, object(json!({}), json!({})));
+        assert_eq!((&kept, &kept), (&object(json!({}), json!({})), &copied));
         assert!(!set.is_whole() && set.member("status").unwrap().is_whole() && set.member("spec").unwrap().member("template").is_none());
     }
 }

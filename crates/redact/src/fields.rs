@@ -47,6 +47,9 @@ const API: &[&str] = &[
     "containerID",
     "containerRuntimeVersion",
     "controllerKind",
+    "counterSet",
+    // Its name stays, as its driver's does.
+    "deviceClassName",
     "dnsPolicy",
     "driver",
     "driverName",
@@ -201,6 +204,8 @@ fn of_place(parent: &str, member: &str) -> Option<Treatment> {
         ("matchFields", "key") => Treatment::Api,
         ("matchFields", "values") => Treatment::Name,
         ("results" | "devices" | "allocation", "device") => Treatment::Api,
+        // As claims call them.
+        ("devices" | "sharedCounters", "name") => Treatment::Api,
         (_, "name") if NAMES_OF_API.contains(&parent) => Treatment::Api,
         ("subjects", "kind") => Treatment::Api,
         ("resourceClaims" | "results", "request") => Treatment::Name,
@@ -367,6 +372,9 @@ mod tests {
             ("containers", "image", Treatment::Image),
             ("containers", "command", Treatment::Value),
             ("spec", "storageClassName", Treatment::Name),
+            ("exactly", "deviceClassName", Treatment::Api),
+            ("devices", "name", Treatment::Api),
+            ("results", "device", Treatment::Api),
             ("nodeInfo", "machineID", Treatment::Identifier),
             ("csi", "volumeHandle", Treatment::Volume),
             ("rules", "host", Treatment::Host),

@@ -10,6 +10,7 @@ mod keyed;
 mod leaks;
 mod managed_fields;
 mod mask;
+mod memo;
 mod names;
 mod ordered;
 mod own_words;
@@ -24,6 +25,6 @@ mod walk;
 mod words;
 
 pub use choice::{Choice, Class, Error};
-pub use leaks::{Encoding, Leak};
+pub use leaks::{Encoding, Leak, SearchedTokens};
 pub use redactor::Redactor;
 pub use report::{ClassReport, PathCount, Report};

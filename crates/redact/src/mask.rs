@@ -1,5 +1,6 @@
 //! What becomes of one text, by what it is: a name, a value, an address, or text in which they stand.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use crate::choice::{Choice, Class};
 use crate::encodings;
 use crate::images;
 use crate::keyed::Keyed;
+use crate::memo::Memo;
 use crate::names::Names;
 use crate::own_words::OwnWords;
 use crate::shapes;
@@ -45,6 +47,9 @@ pub(crate) struct Mask {
     issued_addresses: HashSet<IpAddr>,
     /// Names of the object around the text: they are meant where they stand in it, even if they are words of Kubernetes.
     pub context: HashSet<String>,
+    /// Whether what was rewritten since this was cleared depends on those names.
+    pub asked_context: bool,
+    pub memo: Memo,
 }
 
 /// A stretch of a text that goes.
@@ -71,6 +76,8 @@ impl Mask {
             original_addresses: HashSet::new(),
             issued_addresses: HashSet::new(),
             context: HashSet::new(),
+            asked_context: false,
+            memo: Memo::default(),
         }
     }
 
@@ -293,13 +300,11 @@ impl Mask {
         originals.map(|(range, _)| (range.start, Class::Addresses)).collect()
     }
 
-    /// The names of a text that went, by their offsets. A single word of Kubernetes is not taken for a name.
-    pub(crate) fn names_in(&self, text: &str) -> Vec<(usize, Class)> {
+    /// The names of a text that went, where they stand. A single word of Kubernetes is not taken for a name.
+    pub(crate) fn names_in(&self, text: &str) -> Vec<(Range<usize>, Class)> {
         let found = self.words.find(text, |_, _| false);
-        found
-            .into_iter()
-            .map(|found| (found.range.start, self.words.get(&text[found.range]).map_or(Class::Names, |word| word.class)))
-            .collect()
+        let class = |range: &Range<usize>| self.words.get(&text[range.clone()]).map_or(Class::Names, |word| word.class);
+        found.into_iter().map(|found| (found.range.clone(), class(&found.range))).collect()
     }
 
     fn text_at(&mut self, text: &str, depth: usize) -> String {
@@ -343,12 +348,14 @@ impl Mask {
             };
             cuts.push(Cut { range, class, pseudonym });
         }
-        for range in shapes::hosts(text).into_iter().chain(dashed_addresses(text)) {
+        let hosts = shapes::hosts(text).into_iter().filter(|range| !self.words.is_literal(&text[range.clone()]));
+        for range in hosts.chain(dashed_addresses(text)).collect::<Vec<_>>() {
             cuts.push(Cut { pseudonym: self.names.name(&text[range.clone()]), range, class });
         }
     }
 
     fn cut_names(&mut self, text: &str, cuts: &mut Vec<Cut>) {
+        let asked_context = Cell::new(self.asked_context);
         let is_meant = |text: &str, range: Range<usize>| {
             let (before, after) = (&text[..range.start], &text[range.end..]);
             let is_quoted = before.ends_with(['"', '\'', '`']) && after.starts_with(['"', '\'', '`']);
@@ -356,9 +363,13 @@ impl Mask {
                 .strip_suffix('/')
                 .map(|before| before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or(before));
             let is_in_namespace = namespace.and_then(|name| self.words.get(name)).is_some_and(|word| word.class == Class::Namespaces);
-            is_quoted || is_in_namespace || self.context.contains(&text[range])
+            is_quoted || is_in_namespace || {
+                asked_context.set(true);
+                self.context.contains(&text[range])
+            }
         };
         let found = self.words.find(text, is_meant);
+        self.asked_context = asked_context.get();
         for occurrence in found {
             cuts.push(self.name_in_text(text, occurrence));
         }

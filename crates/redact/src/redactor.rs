@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::choice::{Choice, Class};
 use crate::fields::has_public_names;
-use crate::leaks::{self, Leak};
+use crate::leaks::{self, Leak, SearchedTokens};
 use crate::mask::Mask;
 use crate::report::{ClassReport, PathCount, Report};
 use crate::walk;
@@ -37,6 +37,11 @@ impl Redactor {
 
     /// Learns the names and values of an object, so that they are found wherever else they stand. Learn every object before the first is rewritten.
     pub fn learn(&mut self, key: &str, object: &Value) {
+        self.learn_of(key, object.clone());
+    }
+
+    /// The same, of an object that nobody needs any more.
+    pub fn learn_of(&mut self, key: &str, mut object: Value) {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str();
         let below = namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
@@ -44,8 +49,7 @@ impl Redactor {
             self.resources.insert(resource.to_owned(), namespace.is_some());
         }
         self.mask.is_learning = true;
-        let mut copy = object.clone();
-        self.rewrite(key, &mut copy);
+        self.rewrite(key, &mut object);
         self.mask.is_learning = false;
     }
 
@@ -146,6 +150,11 @@ impl Redactor {
 
     /// Returns the original values that are in `bytes`, in whatever encoding.
     pub fn leaks(&self, bytes: &[u8]) -> Vec<Leak> {
-        leaks::find(&self.mask, bytes)
+        leaks::find(&self.mask, &mut SearchedTokens::default(), bytes)
+    }
+
+    /// The same, without looking again into what this redactor found nothing in before, if it has learned nothing since.
+    pub fn leaks_but(&self, searched: &mut SearchedTokens, bytes: &[u8]) -> Vec<Leak> {
+        leaks::find(&self.mask, searched, bytes)
     }
 }

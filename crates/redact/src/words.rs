@@ -10,8 +10,10 @@ use crate::choice::Class;
 use crate::names::is_of_part;
 use crate::vocabulary::is_common;
 
-/// No name has more parts that are looked up.
+/// No name has more parts that are looked up. Each number of parts is a bit of [`PartCounts`].
 const MAX_PARTS: usize = 40;
+/// How many parts the names have that begin alike: the lowest bit stands for one part.
+type PartCounts = u64;
 
 /// A name that goes.
 #[derive(Clone, Debug)]
@@ -24,8 +26,8 @@ pub(crate) struct Word {
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     words: HashMap<String, Word>,
-    /// The most parts that one has, to look up no longer ones.
-    longest: usize,
+    /// By their first parts how many parts they have, to look up no others.
+    beginnings: HashMap<String, PartCounts>,
     /// Words of texts that stay, such as the plurals of custom kinds.
     literals: HashSet<String>,
     /// Those texts, where they have several parts.
@@ -45,7 +47,10 @@ impl Words {
         if word == pseudonym || self.words.contains_key(word) {
             return;
         }
-        self.longest = self.longest.max(parts(word).len().min(MAX_PARTS));
+        let parts = parts(word);
+        if let Some(first) = parts.first().filter(|_| parts.len() <= MAX_PARTS) {
+            *self.beginnings.entry(word[first.clone()].to_owned()).or_default() |= 1 << (parts.len() - 1);
+        }
         self.words.insert(word.to_owned(), Word { class, pseudonym: pseudonym.to_owned() });
     }
 
@@ -65,6 +70,11 @@ impl Words {
                 self.literals.insert(part);
             }
         }
+    }
+
+    /// Whether a text stays, such as the name of a driver.
+    pub(crate) fn is_literal(&self, text: &str) -> bool {
+        self.literal_runs.contains(text)
     }
 
     /// Whether a single word says nothing of anybody.
@@ -116,8 +126,9 @@ impl Words {
         first: usize,
         is_meant: &impl Fn(&str, Range<usize>) -> bool,
     ) -> Option<(usize, bool)> {
-        let last = parts.len().min(first + self.longest);
-        (first..last).rev().find_map(|last| {
+        let counts = self.counts_of(&text[parts[first].clone()]);
+        let last = parts.len().min(first + MAX_PARTS);
+        (first..last).rev().filter(|last| counts >> (last - first) & 1 == 1).find_map(|last| {
             let range = parts[first].start..parts[last].end;
             let found = &text[range.clone()];
             if self.literal_runs.contains(found) {
@@ -137,9 +148,23 @@ impl Words {
     }
 }
 
+impl Words {
+    /// How many parts the names have that begin with this part, as it is or in capitals.
+    fn counts_of(&self, part: &str) -> PartCounts {
+        let counts = |part: &str| self.beginnings.get(part).copied().unwrap_or_default();
+        let is_lower = part.bytes().any(|byte| byte.is_ascii_lowercase()) || part.bytes().all(|byte| byte.is_ascii_digit());
+        counts(part) | if is_lower { 0 } else { counts(&part.to_lowercase()) }
+    }
+}
+
+/// Whether a character other than a part's is within a run.
+pub(crate) const fn joins_parts(c: char) -> bool {
+    matches!(c, '-' | '.' | '_' | '/' | ':' | '@' | '~' | '+' | '^')
+}
+
 /// Stretches of a text without spaces, quotes and brackets.
 fn runs(text: &str) -> Vec<Range<usize>> {
-    let joins = |c: char| is_of_part(c) || matches!(c, '-' | '.' | '_' | '/' | ':' | '@' | '~' | '+' | '^');
+    let joins = |c: char| is_of_part(c) || joins_parts(c);
     let (mut all, mut start) = (Vec::new(), None);
     for (at, c) in text.char_indices() {
         match start {

@@ -114,6 +114,8 @@ pub fn is_report(head: &[u8]) -> bool {
 pub fn write_report(bundle: &Bundle<'_>, replaced: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{REPORT_HEAD}")?;
     writeln!(out)?;
+    // A report next to a bundle of another run is known by it.
+    writeln!(out, "SHA-256:  {}", bundle.sha256)?;
     writeln!(out, "Bundle:   {}, {} and {}", bytes(bundle.bytes), counted(bundle.objects, "object"), counted(bundle.revisions, "change"))?;
     writeln!(out, "History:  {} to {}", end_words(bundle.from), end_words(bundle.to))?;
     if bundle.reduced_objects > 0 {
@@ -187,9 +189,11 @@ mod tests {
     use ketcd_redact::PathCount;
 
     use super::super::command_line::Invocation;
-    use super::super::contract::bundle::Redaction;
+    use super::super::contract::bundle::{BundleFile, Redaction};
     use super::super::style::plain;
     use super::*;
+
+    const FILE: BundleFile<'static> = BundleFile { name: "it.ketcd", bytes: 2048, sha256: "ba5eba11" };
 
     fn summary() -> BundleSummary {
         let time = |text: &str| Some(text.parse().unwrap());
@@ -224,13 +228,13 @@ mod tests {
         let next = Invocation::new("ketcd", [("-f", "it.ketcd".to_owned())]).ketcd("triage");
         let write = |bundle: &Bundle<'_>| plain(|out| write_text(bundle, &next, out));
         assert_eq!(
-            write(&Bundle::new("it.ketcd", 2048, &summary(), None, None)),
+            write(&Bundle::new(FILE, &summary(), None, None)),
             "it.ketcd: 37 objects and 1 change, r12 at 2026-11-20 22:05:11 to r3190, 2.0 KiB; values of 2 Secrets masked\n\
              1,200 other objects are in it only as a scheduler reads them, so that explain gives the same verdicts\n\
              next: ketcd -f it.ketcd triage\n"
         );
         let redaction = Redaction { replaced: replaced(), report: "it.ketcd.redacted.txt", salt: Salt::Random };
-        let text = write(&Bundle::new("it.ketcd", 2048, &BundleSummary { reduced: 0, ..summary() }, Some(redaction), None));
+        let text = write(&Bundle::new(FILE, &BundleSummary { reduced: 0, ..summary() }, Some(redaction), None));
         assert!(text.contains("redacted: 3 names in 6 places\n"), "{text}");
         assert!(text.contains("random and not kept") && text.contains("read it.ketcd.redacted.txt before"), "{text}");
     }
@@ -238,10 +242,17 @@ mod tests {
     #[test]
     fn the_report_says_what_went_and_what_stays() {
         let mut out = Vec::new();
-        write_report(&Bundle::new("it.ketcd", 2048, &summary(), None, None), &replaced(), &mut out).unwrap();
+        write_report(&Bundle::new(FILE, &summary(), None, None), &replaced(), &mut out).unwrap();
         assert!(is_report(&out));
         let text = String::from_utf8(out).unwrap();
-        for part in ["3 different names in 6 places", "Pod.metadata.name", "none was there", "Not chosen", "IP and MAC addresses"] {
+        for part in [
+            "SHA-256:  ba5eba11",
+            "3 different names in 6 places",
+            "Pod.metadata.name",
+            "none was there",
+            "Not chosen",
+            "IP and MAC addresses",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

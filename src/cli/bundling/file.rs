@@ -31,6 +31,8 @@ pub(super) struct WrittenFile {
     file: NamedTempFile,
     /// Its size.
     pub bytes: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
 }
 
 impl BundleFile {
@@ -73,7 +75,8 @@ impl BundleFile {
         let bundled = writer.finish(slice.to, &mut archive).map_err(refused)?;
         let file = archive.into_inner().map_err(|error| failed(error.into_error()))?;
         file.as_file().sync_all().map_err(failed)?;
-        Ok((WrittenFile { file, bytes: bundled.bytes }, summary))
+        let sha256 = bundled.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((WrittenFile { file, bytes: bundled.bytes, sha256 }, summary))
     }
 }
 

@@ -6,7 +6,7 @@ mod redaction;
 use std::path::Path;
 
 use ketcd_render::bundle as render;
-use ketcd_render::contract::bundle::{Bundle, Redaction};
+use ketcd_render::contract::bundle::{Bundle, BundleFile as RenderedFile, Redaction};
 use ketcd_render::json;
 use ketcd_store::recording::{BundleScope, RecordingScope};
 
@@ -61,7 +61,9 @@ pub(in crate::cli) async fn bundle(session: &Session, asked: &Asked<'_>, out: &m
     let report_name = report.as_ref().map(ReportFile::name).unwrap_or_default();
     let redaction =
         redacting.as_ref().map(|redacting| Redaction { replaced: redacting.redactor.report(), report: &report_name, salt: redacting.salt });
-    let bundle = Bundle::new(&name, written.bytes, &summary, redaction, window);
+    let sha256 = written.sha256.clone();
+    let bundle = Bundle::new(RenderedFile { name: &name, bytes: written.bytes, sha256: &sha256 }, &summary, redaction, window);
+    // The report comes first: a bundle that may leave has one. Should the command be killed in between, it names another bundle than the earlier one.
     if let (Some(report), Some(redaction)) = (report, &bundle.redaction) {
         report.write(&bundle, redaction)?;
     }

@@ -24,7 +24,8 @@ use ketcd_cluster::rights::Question;
 /// With --redact, values are replaced by pseudonyms that stay the same throughout, so that references, selectors and verdicts hold. What was
 /// replaced is in a report; read it before you send the bundle. The result is searched for every value that was replaced, also in base64,
 /// gzip, hexadecimal, JSON and URL encoding; if one is found, no file is written. Values shorter than eight characters and words that
-/// Kubernetes itself uses are replaced where a field holds them, and not searched for.
+/// Kubernetes itself uses are replaced where a field holds them, and not searched for; names shorter than six are not in what only looks
+/// encoded, as a uid does.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # A namespace with its history, for a vendor\n\

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use ketcd_testing::written::Written;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::ketcd::all;
 
@@ -46,6 +47,10 @@ fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = names.collect();
     names.sort();
     names
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    format!("SHA-256:  {:x}\n", Sha256::digest(bytes))
 }
 
 #[cfg(unix)]
@@ -92,6 +97,9 @@ fn what_has_the_name_is_whole_wherever_the_command_is_cut() {
         assert_eq!(names(folder), ["it", "out.ketcd", "out.ketcd.redacted.txt"], "{blocks}");
         fs::write(folder.join("out.ketcd"), &earlier).unwrap();
     }
+    let report = fs::read_to_string(folder.join("out.ketcd.redacted.txt")).unwrap();
+    // The report of the run that is killed between its two renames names another bundle than the one that it lies next to.
+    assert!(report.contains(&sha256(&new)) && !report.contains(&sha256(&earlier)), "{report}");
     assert!(killed > 5 && refused > 5, "killed {killed} times, refused {refused} times");
     assert_eq!(made("names"), new);
 }

@@ -2,6 +2,7 @@
 
 mod canaries;
 mod cut_short;
+mod levels;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,6 +54,11 @@ impl Files {
 
     fn lines(&self, folder: &str, words: &str) -> Vec<Value> {
         self.text(folder, words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// All documents of an answer, each on a line or on several.
+    fn documents(&self, folder: &str, words: &str) -> Vec<Value> {
+        serde_json::Deserializer::from_str(&self.text(folder, words)).into_iter().map(Result::unwrap).collect()
     }
 
     /// The pods of a namespace that ever were, by what `history` says of it.
@@ -164,6 +170,23 @@ fn a_bundle_is_a_source_of_bundles() {
     files.bundle("slice", "late", "-n lab --since 1000");
     let first = files.lines("late", "history pods -n lab --since 1000 -o ndjson");
     assert_eq!(first, files.lines("slice", "history pods -n lab --since 1000 -o ndjson"));
+}
+
+/// What was given may be redacted before it is passed on, and the same salt gives the same pseudonyms in each bundle.
+#[test]
+fn a_bundle_is_redacted_as_its_source_is() {
+    let files = Files::new();
+    files.bundle("whole", "slice", "-n lab");
+    let redacted = "--redact all --salt of-a-test";
+    files.bundle("slice", "passed-on", &format!("-n lab {redacted}"));
+    files.bundle("whole", "direct", &format!("-n lab {redacted}"));
+    files.bundle("whole", "other", &format!("-n web {redacted}"));
+    for words in ["history pods -A", "explain --all -A", "timeline pods -A"] {
+        assert_eq!(files.text("passed-on", words), files.text("direct", words), "{words}");
+    }
+    let nodes = files.text("direct", "ls nodes -o name");
+    assert!(nodes.lines().count() > 2 && !nodes.contains("node1"), "{nodes}");
+    assert_eq!(files.text("other", "ls nodes -o name"), nodes);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::attributed_change::AttributedChange;
 use crate::change::{ChangeKind, ObjectVersion};
 use ketcd_kube::{FieldSet, Object};
 use ketcd_store::Origin;
-use serde_json::Value;
 
 /// Makes a timeline of one key's changes, one at a time, oldest first.
 #[derive(Default)]
@@ -71,9 +70,7 @@ impl TimelineBuilder {
     /// Leaves of the last version what is wanted.
     pub(super) fn reduce(&mut self, fields: &FieldSet) {
         if let Some(last) = &mut self.timeline.last {
-            let mut object = Value::clone(last);
-            fields.keep(&mut object);
-            *last = Arc::new(Object::from(object));
+            *last = Arc::new(Object::from(fields.wanted_of(last)));
         }
     }
 

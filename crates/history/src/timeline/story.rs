@@ -12,9 +12,6 @@ use crate::actor::{Actor, ActorFrom, CONTROLLER_MANAGER};
 use ketcd_kube::FieldSet;
 use ketcd_store::{Origin, Revision};
 
-/// The most objects that have their whole last version in memory, where less of it is kept. Reducing one costs a copy, so it is not done for each change.
-const MAX_WHOLE_VERSIONS: usize = 4096;
-
 /// Collects changes into timelines, and links them at the end.
 #[derive(Default)]
 pub struct Story {
@@ -33,8 +30,6 @@ pub struct Story {
     elsewhere: HashMap<(String, String, String), Subject>,
     /// What is kept of the last version of an object; everything where this is `None`.
     kept: Option<FieldSet>,
-    /// The objects whose last version is whole, where not everything is kept.
-    whole: HashSet<Bytes>,
 }
 
 impl Story {
@@ -63,27 +58,13 @@ impl Story {
             self.beats.entry(node).or_default().observe(change.revision, attributed.dated, lease);
             return;
         }
-        let key = change.key.clone();
-        self.builders.entry(key.clone()).or_default().observe(attributed, keep);
-        if self.kept.is_some() {
-            self.whole.insert(key);
-            if self.whole.len() >= MAX_WHOLE_VERSIONS {
-                self.reduce();
-            }
-        }
-    }
-
-    /// Reduces the versions that are whole to what is kept.
-    fn reduce(&mut self) {
-        let Some(fields) = &self.kept else { return };
-        for key in self.whole.drain() {
-            self.builders.get_mut(&key).into_iter().for_each(|builder| builder.reduce(fields));
-        }
+        let builder = self.builders.entry(change.key.clone()).or_default();
+        builder.observe(attributed, keep);
+        self.kept.iter().for_each(|fields| builder.reduce(fields));
     }
 
     /// Ends all timelines at a moment, where it is known, and weaves into each what other objects show of it.
     pub fn finish(&mut self, end: Option<Timestamp>) {
-        self.reduce();
         let end = end.max(self.newest);
         let finish = |(key, builder): (Bytes, TimelineBuilder)| (key, builder.finish(&self.observed));
         self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();

@@ -8,15 +8,21 @@ mod own_words;
 mod secret_values;
 mod strings;
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
 use crate::choice::Class;
 use crate::fields::{self, MapTreatment, Treatment};
 use crate::managed_fields::{self, FieldKey};
 use crate::mask::Mask;
+use crate::memo::RewrittenPart;
 use crate::secrets::{self, LAST_APPLIED};
 use crate::shapes;
 use members::{enter, renamed};
+
+/// How deep the parts lie that objects share, in steps below the object: `spec.containers`, and each of them.
+const DEPTHS: RangeInclusive<usize> = 2..=3;
 
 /// Rewrites an object in place, or learns of it. `is_builtin` says whether a kind, by its `apiVersion` and name, is one of Kubernetes' own.
 pub(crate) fn rewrite(mask: &mut Mask, is_builtin: &dyn Fn(&str, &str) -> bool, is_secret: bool, object: &mut Value) {
@@ -63,6 +69,8 @@ impl Walk<'_> {
         let was_custom = std::mem::replace(&mut self.is_custom, !(self.is_builtin)(&version, &kind));
         context::learn(self.mask, members);
         let is_outermost = self.mask.path.is_empty();
+        // What follows it is rewritten by its names too.
+        self.mask.asked_context |= !is_outermost;
         let mut step = if kind.is_empty() { "{}".to_owned() } else { kind.clone() };
         if let Some((replaced, _)) = self.mask.own_words.replaced(&step) {
             step = replaced;
@@ -173,9 +181,48 @@ impl Walk<'_> {
     fn value(&mut self, parent: &str, member: &str, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.string(parent, member, text),
+            Value::Array(_) | Value::Object(_) => self.shared(parent, member, value),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Rewrites a list or an object as it was rewritten before, if it was: objects share many parts, and each is learned once.
+    fn shared(&mut self, parent: &str, member: &str, value: &mut Value) {
+        if !DEPTHS.contains(&self.mask.path.matches('.').count()) {
+            return self.compound(parent, member, value);
+        }
+        let place = (&self.mask.path, parent, member, self.is_custom, &self.version);
+        let part = self.mask.memo.part(place, value);
+        if self.mask.is_learning {
+            if self.mask.memo.is_news(&part) {
+                self.compound(parent, member, value);
+            }
+            return;
+        }
+        if let Some(known) = self.mask.memo.rewritten(&part) {
+            value.clone_from(&known.value);
+            self.mask.tally.count_again(&known.counts);
+            return;
+        }
+        if !self.mask.memo.comes_again(&part) {
+            return self.compound(parent, member, value);
+        }
+        let asked_before = std::mem::take(&mut self.mask.asked_context);
+        let begun = self.mask.tally.begin_note();
+        self.compound(parent, member, value);
+        let counts = self.mask.tally.end_note(begun);
+        if !self.mask.asked_context {
+            self.mask.memo.keep(&part, RewrittenPart { value: value.clone(), counts });
+        }
+        self.mask.asked_context |= asked_before;
+    }
+
+    /// A list or an object, which was not rewritten before.
+    fn compound(&mut self, parent: &str, member: &str, value: &mut Value) {
+        match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.at("[]", |walk| walk.value(parent, member, item))),
             Value::Object(members) => self.map(parent, member, members),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            _ => {}
         }
     }
 

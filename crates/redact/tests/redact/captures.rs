@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ketcd_kube::Kinds;
-use ketcd_redact::{Choice, Class, Redactor};
+use ketcd_redact::{Choice, Class, Redactor, SearchedTokens};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
@@ -58,6 +58,49 @@ fn nothing_is_left_of_what_goes() {
         }
         let report = serde_json::to_value(redactor.report()).unwrap();
         assert_eq!(report["objects"], cluster.len());
+    }
+}
+
+/// What comes again is rewritten as it was the first time, and counts as often.
+#[test]
+fn parts_that_objects_share_are_rewritten_alike() {
+    let cluster = cluster();
+    let mut redactor = redactor("all", &cluster);
+    let counts = |redactor: &Redactor| -> Vec<u64> { redactor.report().classes.iter().map(|class| class.replaced).collect() };
+    let mut counted = counts(&redactor);
+    let mut round = || {
+        let rewritten = cluster.iter().map(|(key, object)| {
+            let mut rewritten = object.clone();
+            redactor.object(key, &mut rewritten);
+            rewritten
+        });
+        let rewritten: Vec<Value> = rewritten.collect();
+        let before = std::mem::replace(&mut counted, counts(&redactor));
+        let more: Vec<u64> = counted.iter().zip(before).map(|(now, before)| now - before).collect();
+        (rewritten, more)
+    };
+    let first = round();
+    assert!(first.1.iter().sum::<u64>() > 1000, "{:?}", first.1);
+    for _ in 0..2 {
+        let (rewritten, more) = round();
+        assert_eq!(more, first.1);
+        for ((key, _), (one, other)) in cluster.iter().zip(first.0.iter().zip(&rewritten)) {
+            assert_eq!(one, other, "{key}");
+        }
+    }
+}
+
+/// Tokens that were searched are not searched again, and nothing is missed.
+#[test]
+fn a_search_that_remembers_finds_as_much() {
+    let cluster = cluster();
+    let (redactor, rewritten) = redacted("names,addresses", &cluster);
+    let mut searched = SearchedTokens::default();
+    for ((_, original), (_, object)) in cluster.iter().zip(&rewritten).step_by(5) {
+        // What is left first, so that its tokens are known.
+        for text in [object.to_string(), original.to_string()] {
+            assert_eq!(redactor.leaks_but(&mut searched, text.as_bytes()), redactor.leaks(text.as_bytes()), "{text}");
+        }
     }
 }
 

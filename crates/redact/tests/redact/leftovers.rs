@@ -1,5 +1,7 @@
 //! What replacing left behind, so that the search refused a whole bundle: found in a recorded cluster of 150,000 pods.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ketcd_redact::{Choice, Redactor};
 use serde_json::{Value, json};
 
@@ -57,4 +59,37 @@ fn a_name_whose_beginning_went_with_a_value_goes_too() {
     let names = [pod("zebrafish-turbine", json!({})), pod("turbine", json!({}))];
     let rewritten = redacted("names,values", [map, event].into_iter().chain(names).collect());
     assert!(!rewritten[1].contains("turbine"), "{}", rewritten[1]);
+}
+
+#[test]
+fn a_short_name_in_the_noise_of_a_uid_is_an_accident() {
+    // As if it were base64, this uid holds `sox` and five printable bytes.
+    let mut other = pod("zebrafish", json!({}));
+    other["metadata"]["uid"] = "aaaac294-ae07-5528-1220-e087835b9255".into();
+    redacted("names", vec![pod("sox", json!({"app": "sox"})), other]);
+    // A text in base64 is one, and so is a longer name in whatever is around it.
+    let mut redactor = Redactor::new(Choice::parse("names").unwrap(), b"salt", &[]);
+    [pod("sox", json!({})), pod("zebrafish", json!({}))].iter().for_each(|pod| redactor.learn("/registry/pods/web/x", pod));
+    let is_left = |bytes: &[u8]| !redactor.leaks(STANDARD.encode(bytes).as_bytes()).is_empty();
+    assert!(is_left(b"the pod sox is gone") && is_left(b"\x00\x01zebrafish\xff\xfe"));
+}
+
+#[test]
+fn devices_are_called_in_claims_and_expressions_as_they_are_themselves() {
+    let class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.zebrafish.com"},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.zebrafish.com'"}}]}});
+    let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n1-gpu"},
+        "spec": {"driver": "gpu.zebrafish.com", "nodeName": "n1", "devices": [{"name": "turbine-0"}]}});
+    let claim = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "web"},
+        "spec": {"devices": {"requests": [{"name": "turbines", "exactly": {"deviceClassName": "gpu.zebrafish.com"}}]}},
+        "status": {"allocation": {"devices": {"results": [{"device": "turbine-0", "driver": "gpu.zebrafish.com", "request": "turbines"}]}}}});
+    for choice in ["names", "addresses", "all"] {
+        let rewritten = redacted(choice, vec![class.clone(), slice.clone(), claim.clone()]);
+        let [class, slice, claim] = [0, 1, 2].map(|at| serde_json::from_str::<Value>(&rewritten[at]).unwrap());
+        assert_eq!(class["spec"]["selectors"][0]["cel"]["expression"], "device.driver == 'gpu.zebrafish.com'", "{choice}");
+        assert_eq!(claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"], class["metadata"]["name"], "{choice}");
+        let result = &claim["status"]["allocation"]["devices"]["results"][0];
+        assert_eq!((&result["device"], &result["driver"]), (&slice["spec"]["devices"][0]["name"], &slice["spec"]["driver"]), "{choice}");
+        assert_eq!(result["request"], claim["spec"]["devices"]["requests"][0]["name"], "{choice}");
+    }
 }

@@ -30,6 +30,8 @@ pub struct Bundle<'a> {
     pub reduced_objects: u64,
     /// Changes in it.
     pub revisions: u64,
+    /// The file's SHA-256, in hexadecimal digits; the report of what was redacted names it too.
+    pub sha256: &'a str,
     /// The revision that it ends with.
     pub to: BundleEnd,
     /// The stretch of history that was asked for; absent where neither end was.
@@ -68,14 +70,25 @@ pub enum Salt {
     Random,
 }
 
+/// The file of a bundle.
+#[derive(Clone, Copy, Debug)]
+pub struct BundleFile<'a> {
+    /// How it was named.
+    pub name: &'a str,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: &'a str,
+}
+
 impl<'a> Bundle<'a> {
-    /// What was written into a file of so many bytes.
-    pub fn new(file: &'a str, bytes: u64, summary: &BundleSummary, redaction: Option<Redaction<'a>>, window: Option<Window>) -> Self {
+    /// What was written into a file.
+    pub fn new(file: BundleFile<'a>, summary: &BundleSummary, redaction: Option<Redaction<'a>>, window: Option<Window>) -> Self {
         let end =
             |revision: ketcd_cluster::Revision, time: Option<jiff::Timestamp>| BundleEnd { revision: revision.0, time: time.map(Time) };
         Self {
-            bytes,
-            file,
+            bytes: file.bytes,
+            file: file.name,
             from: end(summary.from, summary.times.0),
             left_out_versions: summary.left_out,
             masked_secrets: if redaction.is_some() { 0 } else { summary.masked },
@@ -83,6 +96,7 @@ impl<'a> Bundle<'a> {
             redaction,
             reduced_objects: summary.reduced,
             revisions: summary.revisions,
+            sha256: file.sha256,
             to: end(summary.to, summary.times.1),
             window,
         }

@@ -26,6 +26,9 @@ static OWNER_FIELDS: LazyLock<FieldSet> = LazyLock::new(|| {
 static NAMESPACE_FIELDS: LazyLock<FieldSet> =
     LazyLock::new(|| FieldSet::of(["apiVersion", "kind", "metadata.name", "metadata.uid", "metadata.labels"]));
 
+/// Other kinds keep all but who wrote what.
+static OTHER_FIELDS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::all_but(["metadata.managedFields"]));
+
 /// The group whose annotations schedulers read (`volume.kubernetes.io/selected-node`, `scheduler.alpha.kubernetes.io/preferAvoidPods`, …).
 const READ_ANNOTATION_GROUP: &str = "kubernetes.io";
 /// kubectl's own, with the whole manifest.
@@ -34,18 +37,21 @@ const KUBECTL_ANNOTATION_GROUP: &str = "kubectl.kubernetes.io";
 const NOMINATED_ANNOTATION: &str = "NominatedNodeName";
 
 impl WatchedKind {
+    /// What an object of this kind needs to be decoded with: [`WatchedKind::reduce`] leaves nothing else of it.
+    pub fn reduced_fields(self) -> &'static FieldSet {
+        match self {
+            Self::Pod => &POD_FIELDS,
+            Self::Node => &NODE_FIELDS,
+            Self::Namespace => &NAMESPACE_FIELDS,
+            Self::Service | Self::ReplicationController | Self::ReplicaSet | Self::StatefulSet => &OWNER_FIELDS,
+            _ => &OTHER_FIELDS,
+        }
+    }
+
     /// Takes out of an object of this kind what no release's scheduler looks at.
     pub fn reduce(self, object: &mut Value) {
-        let fields = match self {
-            Self::Pod => Some(&POD_FIELDS),
-            Self::Node => Some(&NODE_FIELDS),
-            Self::Namespace => Some(&NAMESPACE_FIELDS),
-            Self::Service | Self::ReplicationController | Self::ReplicaSet | Self::StatefulSet => Some(&OWNER_FIELDS),
-            _ => None,
-        };
-        fields.into_iter().for_each(|fields| fields.keep(object));
+        self.reduced_fields().keep(object);
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-        metadata.remove("managedFields");
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.retain(|name, _| is_read(name));
             if annotations.is_empty() {

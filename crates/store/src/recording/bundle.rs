@@ -42,6 +42,8 @@ pub struct Bundled {
     pub changes: u64,
     /// The bytes of the file.
     pub bytes: u64,
+    /// The SHA-256 of the file.
+    pub sha256: [u8; 32],
 }
 
 /// A bundle that is being written.
@@ -160,8 +162,8 @@ impl BundleWriter {
         let manifest = Manifest { format: FORMAT_VERSION, scope: self.scope.clone(), files: self.files.clone() };
         manifest.write(&self.directory).map_err(failed(&self.directory.join(MANIFEST_NAME)))?;
         let names = [MANIFEST_NAME].into_iter().chain(self.files.iter().map(|file| file.name.as_str()));
-        self.bundled.bytes = packed::pack(&self.directory, names, archive).map_err(failed(&self.directory))?;
-        Ok(self.bundled)
+        let packed::Packed { bytes, sha256 } = packed::pack(&self.directory, names, archive).map_err(failed(&self.directory))?;
+        Ok(Bundled { bytes, sha256, ..self.bundled })
     }
 
     fn push(&mut self, event: Event) {

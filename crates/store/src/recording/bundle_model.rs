@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::faults::{Fault, inject};
@@ -113,7 +114,8 @@ impl Slice<'_> {
     /// What is read of a bundle that was finished is what was taken.
     fn hold(&self, path: &Path, bundled: Bundled) {
         let Taken { gaps, upto } = self.taken();
-        assert_eq!(bundled.bytes, fs::metadata(path).unwrap().len());
+        let file = fs::read(path).unwrap();
+        assert_eq!((bundled.bytes, &bundled.sha256[..]), (file.len() as u64, &Sha256::digest(&file)[..]));
         let source = opened(path).unwrap();
         let is_in_gap = |revision: i64| gaps.iter().any(|&(from, to)| (from..=to).contains(&revision));
         let (mut events, mut missing) = (Vec::new(), Vec::new());

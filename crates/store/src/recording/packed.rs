@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use super::disk;
 
 /// The file of a recording that says which others belong to it.
@@ -76,14 +78,40 @@ pub(super) fn members(file: &mut File) -> io::Result<PackedMembers> {
     Ok(found)
 }
 
-/// Writes files of a directory into an archive, in this order, and returns its bytes.
-pub(super) fn pack<'n>(directory: &Path, names: impl IntoIterator<Item = &'n str>, archive: &mut dyn Write) -> io::Result<u64> {
+/// An archive that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
+    pub bytes: u64,
+    pub sha256: [u8; 32],
+}
+
+/// Writes on, and hashes what was written.
+struct HashingWriter<'w> {
+    out: &'w mut dyn Write,
+    hash: Sha256,
+}
+
+impl Write for HashingWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.out.write(bytes)?;
+        self.hash.update(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes files of a directory into an archive, in this order.
+pub(super) fn pack<'n>(directory: &Path, names: impl IntoIterator<Item = &'n str>, archive: &mut dyn Write) -> io::Result<Packed> {
+    let mut archive = HashingWriter { out: archive, hash: Sha256::new() };
     let mut written = 0;
     for name in names {
         let file = disk::open(&directory.join(name))?;
         let length = file.metadata()?.len();
         archive.write_all(&header(name, length))?;
-        let copied = io::copy(&mut file.take(length), archive)?;
+        let copied = io::copy(&mut file.take(length), &mut archive)?;
         if copied != length {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{name} became shorter while it was read")));
         }
@@ -93,7 +121,7 @@ pub(super) fn pack<'n>(directory: &Path, names: impl IntoIterator<Item = &'n str
     }
     // An archive ends with two empty blocks.
     archive.write_all(&[0; 2 * BLOCK_BYTES as usize])?;
-    Ok(written + 2 * BLOCK_BYTES)
+    Ok(Packed { bytes: written + 2 * BLOCK_BYTES, sha256: archive.hash.finalize().into() })
 }
 
 /// The header of a file. It says neither a time nor an owner: the same recording gives the same archive.
@@ -146,7 +174,7 @@ mod tests {
         std::fs::write(directory.path().join("0000000001.state"), vec![7; 512]).unwrap();
         let path = directory.path().join("packed");
         let mut file = File::create(&path).unwrap();
-        let bytes = pack(directory.path(), [MANIFEST_NAME, "0000000001.state"], &mut file).unwrap();
+        let bytes = pack(directory.path(), [MANIFEST_NAME, "0000000001.state"], &mut file).unwrap().bytes;
         assert_eq!(bytes, file.metadata().unwrap().len());
         assert!(is_packed(&path) && !is_packed(directory.path()) && !is_packed(&directory.path().join(MANIFEST_NAME)));
         let found = members(&mut File::open(&path).unwrap()).unwrap();

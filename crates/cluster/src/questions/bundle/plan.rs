@@ -252,12 +252,13 @@ fn namespace_of(address: &Address) -> Option<&str> {
 struct Scan<'c> {
     cluster: &'c Cluster,
     found: BTreeMap<Bytes, Needs>,
-    pending: Batch,
+    pending: Batch<KeyValue>,
 }
 
 impl Scan<'_> {
     fn take(&mut self, entry: KeyValue) {
-        if self.pending.add(entry) {
+        let bytes = entry.value.len();
+        if self.pending.add(entry, bytes) {
             self.decode();
         }
     }

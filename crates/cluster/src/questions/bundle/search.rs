@@ -1,9 +1,11 @@
 //! The search of a written bundle for what was to go.
 
+use std::sync::{Mutex, PoisonError};
+
 use futures_util::TryStreamExt;
 use serde_json::Value;
 
-use ketcd_redact::{Class, Encoding, Leak, Redactor};
+use ketcd_redact::{Class, Encoding, Leak, Redactor, SearchedTokens};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem};
 
 use super::batch::Batch;
@@ -27,7 +29,7 @@ pub struct LeakPlace {
 /// # Errors
 /// The bundle cannot be read.
 pub async fn leaks(bundle: &dyn Source, redactor: &Redactor) -> Result<Vec<LeakPlace>> {
-    let mut search = LeakSearch { redactor, found: Vec::new(), pending: Batch::default() };
+    let mut search = LeakSearch { redactor, found: Vec::new(), pending: Batch::default(), searched: Mutex::default() };
     let span = bundle.span().await?;
     let mut entries = bundle.range(KeyRange::all(), At::Revision(span.oldest), Want::Values).await?.entries;
     while let Some(entry) = entries.try_next().await?.filter(|_| !search.is_full()) {
@@ -46,7 +48,9 @@ pub async fn leaks(bundle: &dyn Source, redactor: &Redactor) -> Result<Vec<LeakP
 struct LeakSearch<'r> {
     redactor: &'r Redactor,
     found: Vec<LeakPlace>,
-    pending: Batch,
+    pending: Batch<KeyValue>,
+    /// What was searched, for each thread.
+    searched: Mutex<Vec<SearchedTokens>>,
 }
 
 impl LeakSearch<'_> {
@@ -55,15 +59,21 @@ impl LeakSearch<'_> {
     }
 
     fn take(&mut self, entry: KeyValue) {
-        if self.pending.add(entry) {
+        let bytes = entry.value.len();
+        if self.pending.add(entry, bytes) {
             self.look();
         }
     }
 
     /// Searches what was taken; where something is found, for the places.
     fn look(&mut self) {
-        let redactor = self.redactor;
-        let looked = self.pending.look(|entry| redactor.leaks(&entry.key).is_empty() && redactor.leaks(&entry.value).is_empty());
+        let (redactor, all) = (self.redactor, &self.searched);
+        let looked = self.pending.look(|entry| {
+            let mut searched = all.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            let is_clean = [&entry.key, &entry.value].into_iter().all(|bytes| redactor.leaks_but(&mut searched, bytes).is_empty());
+            all.lock().unwrap_or_else(PoisonError::into_inner).push(searched);
+            is_clean
+        });
         for (entry, _) in looked.into_iter().filter(|(_, is_clean)| !is_clean) {
             self.entry(&entry);
         }

@@ -1,4 +1,5 @@
-//! A bundle's versions, read once in the store's order and handed on one by one.
+//! A bundle's versions, read once in the store's order and handed on one by one. Some at a time are decoded and written on all cores; pseudonyms are made
+//! in between, as each is known to the next object.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -13,10 +14,11 @@ use ketcd_redact::Redactor;
 use ketcd_store::recording::WrittenBetween;
 use ketcd_store::{At, Event, EventKind, KeyValue, Revision, Until, Want};
 
+use super::batch::{Batch, on_cores};
 use super::kept_keys::KeptDepth;
 use super::parts::{BundlePart, BundleSummary, MissingPart};
 use super::plan::Bundle;
-use super::value::Values;
+use super::value::{KeptObject, Values};
 use crate::error::{Error, Result};
 use crate::read::{Keys, Read, events_from};
 
@@ -29,6 +31,21 @@ enum StreamStep {
     Missing(MissingPart),
 }
 
+impl StreamStep {
+    /// The version that it brings, if it brings one.
+    fn version(&self) -> Option<(&KeyValue, KeptDepth)> {
+        match self {
+            Self::Entry(entry, depth) => Some((entry, *depth)),
+            Self::Change(event, depth) if event.kind == EventKind::Put => Some((&event.key_value, *depth)),
+            _ => None,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.version().map_or(0, |(entry, _)| entry.value.len())
+    }
+}
+
 impl Bundle<'_> {
     /// Shows a redactor every object, so that it knows what is to go before the first is written.
     ///
@@ -36,20 +53,24 @@ impl Bundle<'_> {
     /// The source cannot be read.
     pub async fn learn(&self, redactor: &mut Redactor) -> Result<()> {
         let values = Values::new(self.cluster, &self.prefix);
-        let mut learn = |entry: &KeyValue, depth| {
-            if let Some(object) = values.object(entry, depth) {
-                redactor.learn(&String::from_utf8_lossy(&entry.key), &object);
+        let mut pending = Batch::default();
+        let mut learn = |pending: &mut Batch<StreamStep>| {
+            for (step, kept) in pending.look(|step| kept(&values, step)) {
+                if let (Some((entry, _)), Some(kept)) = (step.version(), kept) {
+                    redactor.learn_of(&String::from_utf8_lossy(&entry.key), kept.object);
+                }
             }
         };
         self.walk(&mut |step| {
-            match step {
-                StreamStep::Entry(entry, depth) => learn(&entry, depth),
-                StreamStep::Change(event, depth) if event.kind == EventKind::Put => learn(&event.key_value, depth),
-                _ => {}
+            let bytes = step.bytes();
+            if step.version().is_some() && pending.add(step, bytes) {
+                learn(&mut pending);
             }
             Ok::<(), Error>(())
         })
-        .await
+        .await?;
+        learn(&mut pending);
+        Ok(())
     }
 
     /// Hands on all parts, redacted where a redactor is given, which has learned them.
@@ -66,11 +87,12 @@ impl Bundle<'_> {
             false => Some(self.cluster.clock_around(&[self.from, self.to], &[]).await?),
         };
         let mut writing = Writing::new(self, clock.clone(), redactor);
-        self.walk(&mut |step| match writing.part(step) {
-            Some(part) => take(part),
-            None => Ok(()),
+        self.walk(&mut |step| {
+            let bytes = step.bytes();
+            if writing.pending.add(step, bytes) { writing.hand_on(take) } else { Ok(()) }
         })
         .await?;
+        writing.hand_on(take)?;
         writing.end().map_or(Ok(()), take)?;
         let time = |revision| clock.as_ref()?.date(revision).map(|dated| dated.time);
         Ok(BundleSummary { times: (time(self.from), time(self.to)), ..writing.summary })
@@ -120,8 +142,14 @@ impl Bundle<'_> {
     }
 }
 
+/// The object of a version as far as it is kept.
+fn kept(values: &Values, step: &StreamStep) -> Option<KeptObject> {
+    step.version().and_then(|(entry, depth)| values.kept(entry, depth))
+}
+
 struct Writing<'w> {
     values: Values,
+    pending: Batch<StreamStep>,
     clock: Option<Arc<Clock>>,
     redactor: Option<&'w mut Redactor>,
     show_secrets: bool,
@@ -135,6 +163,7 @@ impl<'w> Writing<'w> {
         let (from, to) = (bundle.from, bundle.to);
         Self {
             values: Values::new(bundle.cluster, &bundle.prefix),
+            pending: Batch::default(),
             clock,
             redactor,
             show_secrets: bundle.cluster.options.show_secrets,
@@ -144,20 +173,45 @@ impl<'w> Writing<'w> {
         }
     }
 
+    /// Hands on what is pending.
+    fn hand_on<E>(&mut self, take: &mut dyn FnMut(BundlePart) -> Result<(), E>) -> Result<(), E> {
+        for (step, value) in self.written_steps() {
+            self.part(step, value).map_or(Ok(()), &mut *take)?;
+        }
+        Ok(())
+    }
+
+    /// What is pending, with the value that is written of each version; `None` where nothing is.
+    fn written_steps(&mut self) -> Vec<(StreamStep, Option<Bytes>)> {
+        let values = &self.values;
+        let Some(redactor) = &mut self.redactor else {
+            return self.pending.look(|step| step.version().and_then(|(entry, depth)| values.written(entry, depth)));
+        };
+        let (steps, mut objects): (Vec<_>, Vec<_>) = self.pending.look(|step| kept(values, step)).into_iter().unzip();
+        for (step, kept) in steps.iter().zip(&mut objects) {
+            if let (Some((entry, _)), Some(kept)) = (step.version(), kept) {
+                redactor.object(&String::from_utf8_lossy(&entry.key), &mut kept.object);
+                kept.mark();
+            }
+        }
+        let written = on_cores(&objects, |kept| kept.as_ref().and_then(KeptObject::written));
+        steps.into_iter().zip(written).collect()
+    }
+
     /// What is written of a step; `None` where nothing is.
-    fn part(&mut self, step: StreamStep) -> Option<BundlePart> {
+    fn part(&mut self, step: StreamStep, value: Option<Bytes>) -> Option<BundlePart> {
         match step {
             StreamStep::State(at) => Some(BundlePart::State(at)),
             StreamStep::StateEnd => Some(BundlePart::StateEnd),
             StreamStep::Missing(missing) => Some(BundlePart::Missing(missing)),
-            StreamStep::Entry(entry, depth) => self.version(entry, depth).map(BundlePart::Entry),
-            StreamStep::Change(event, depth) => self.change(event, depth),
+            StreamStep::Entry(entry, depth) => self.version(entry, depth, value).map(BundlePart::Entry),
+            StreamStep::Change(event, depth) => self.change(event, depth, value),
         }
     }
 
-    fn change(&mut self, event: Event, depth: KeptDepth) -> Option<BundlePart> {
+    fn change(&mut self, event: Event, depth: KeptDepth, value: Option<Bytes>) -> Option<BundlePart> {
         let key_value = match event.kind {
-            EventKind::Put => self.version(event.key_value, depth)?,
+            EventKind::Put => self.version(event.key_value, depth, value)?,
             EventKind::Delete => {
                 self.count(&event.key_value.key, depth);
                 KeyValue { key: self.key(&event.key_value.key), ..event.key_value }
@@ -185,8 +239,8 @@ impl<'w> Writing<'w> {
     }
 
     /// A version as it is written; also one that changed nothing of what is kept, as its revision bounds what an attempt can have seen.
-    fn version(&mut self, entry: KeyValue, depth: KeptDepth) -> Option<KeyValue> {
-        let Some(value) = self.values.written(&entry, depth, self.redactor.as_deref_mut()) else {
+    fn version(&mut self, entry: KeyValue, depth: KeptDepth, value: Option<Bytes>) -> Option<KeyValue> {
+        let Some(value) = value else {
             self.summary.left_out += 1;
             return None;
         };

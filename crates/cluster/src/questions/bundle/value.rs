@@ -4,7 +4,6 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use ketcd_kube::{Body, Decoder, is_secret_key};
-use ketcd_redact::Redactor;
 use ketcd_store::KeyValue;
 
 use super::kept_keys::KeptDepth;
@@ -26,13 +25,12 @@ impl Values {
     }
 
     /// Returns the object in a value as far as it is kept, before it is redacted; `None` where it cannot be decoded.
-    pub(super) fn object(&self, entry: &KeyValue, depth: KeptDepth) -> Option<Value> {
-        self.kept(entry, depth).map(|(object, _)| object)
-    }
-
-    /// The same, and whether it is reduced, now or in the bundle that it is from.
-    fn kept(&self, entry: &KeyValue, depth: KeptDepth) -> Option<(Value, bool)> {
-        let Body::Object(object) = self.open.decode(&entry.key, &entry.value, 0).body else { return None };
+    pub(super) fn kept(&self, entry: &KeyValue, depth: KeptDepth) -> Option<KeptObject> {
+        let decoded = match depth {
+            KeptDepth::Scheduling(kind) => self.open.decode_only(&entry.key, &entry.value, 0, kind.reduced_fields()),
+            KeptDepth::Whole | KeptDepth::Presence => self.open.decode(&entry.key, &entry.value, 0),
+        };
+        let Body::Object(object) = decoded.body else { return None };
         let mut object = object.into_value();
         let was_reduced = take_mark(&mut object);
         match depth {
@@ -40,25 +38,20 @@ impl Values {
             KeptDepth::Scheduling(kind) => kind.reduce(&mut object),
             KeptDepth::Presence => object = presence(&object),
         }
-        Some((object, was_reduced || matches!(depth, KeptDepth::Scheduling(_))))
+        Some(KeptObject { object, is_reduced: was_reduced || matches!(depth, KeptDepth::Scheduling(_)) })
     }
 
-    /// Returns what is written; `None` where that might hold what was to go, as the value cannot be decoded.
-    pub(super) fn written(&self, entry: &KeyValue, depth: KeptDepth, redactor: Option<&mut Redactor>) -> Option<Bytes> {
-        if depth == KeptDepth::Whole && redactor.is_none() {
-            return match is_secret_key(&entry.key) && !self.show_secrets {
-                true => self.masked(entry),
-                false => Some(entry.value.clone()),
-            };
+    /// Returns what is written where nothing is redacted; `None` where that might hold what was to go, as the value cannot be decoded.
+    pub(super) fn written(&self, entry: &KeyValue, depth: KeptDepth) -> Option<Bytes> {
+        match depth {
+            KeptDepth::Whole if is_secret_key(&entry.key) && !self.show_secrets => self.masked(entry),
+            KeptDepth::Whole => Some(entry.value.clone()),
+            KeptDepth::Scheduling(_) | KeptDepth::Presence => {
+                let mut kept = self.kept(entry, depth)?;
+                kept.mark();
+                kept.written()
+            }
         }
-        let (mut object, is_reduced) = self.kept(entry, depth)?;
-        if let Some(redactor) = redactor {
-            redactor.object(&String::from_utf8_lossy(&entry.key), &mut object);
-        }
-        if is_reduced {
-            mark(&mut object);
-        }
-        json_of(&object)
     }
 
     fn masked(&self, entry: &KeyValue) -> Option<Bytes> {
@@ -66,6 +59,27 @@ impl Values {
             Body::Object(object) => json_of(&object),
             Body::Opaque(_) => None,
         }
+    }
+}
+
+/// An object as far as it is kept.
+pub(super) struct KeptObject {
+    pub object: Value,
+    /// Whether it is reduced, now or in the bundle that it is from.
+    is_reduced: bool,
+}
+
+impl KeptObject {
+    /// Marks it if it is reduced.
+    pub(super) fn mark(&mut self) {
+        if self.is_reduced {
+            mark(&mut self.object);
+        }
+    }
+
+    /// What is written of it.
+    pub(super) fn written(&self) -> Option<Bytes> {
+        json_of(&self.object)
     }
 }
 

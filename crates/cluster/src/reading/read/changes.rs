@@ -12,7 +12,7 @@ use ketcd_kube::Body;
 use ketcd_store::{Event, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
 use super::alive::alive;
-use super::keys::Keys;
+use super::keys::{Keys, is_in};
 use super::one_by_one::items;
 use super::walk_back::version_replaced;
 use crate::cluster::Cluster;
@@ -87,9 +87,10 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
 
 /// Every event of `keys` from revision `from` on.
 pub(crate) fn events_from<'a>(cluster: &'a Cluster, keys: Keys, from: Revision, until: Until) -> BoxStream<'a, Result<Read<Event>>> {
-    let items = cluster.source.watch_ranges(keys.apart(), from, until).map_err(Error::from);
+    let apart = keys.apart();
+    let items = cluster.source.watch_ranges(apart.clone(), from, until).map_err(Error::from);
     let read = move |item| match item {
-        WatchItem::Event(event) => keys.contains(&event.key_value.key).then_some(Read::Item(event)),
+        WatchItem::Event(event) => is_in(&apart, &event.key_value.key).then_some(Read::Item(event)),
         WatchItem::Gap { from, to } => Some(Read::Gap { from, to }),
         WatchItem::Progress(_) => None,
         #[cfg(not(ketcd_exhaustive))]

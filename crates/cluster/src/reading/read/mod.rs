@@ -30,5 +30,5 @@ pub(crate) use objects::own_key;
 pub use objects::{Extent, Fetch, Item, KeyFilter, RowMaker, name_below};
 pub(crate) use stored_pairs::{Reporting, attributed, clock_of_pairs, pairs_on_cores};
 pub use subjects::Subjects;
-pub(crate) use values::{objects_on_cores, values_on_cores};
+pub(crate) use values::{made_on_cores, objects_on_cores, values_on_cores};
 pub use walk_back::{version_replaced, walk_back};

@@ -52,3 +52,17 @@ pub(crate) fn objects_on_cores<'c>(
         if let Body::Object(object) = reporting.decode_only(&entry, &fields) { Some(object.into_value()) } else { None }
     })
 }
+
+/// Makes something of each object where it is decoded, so that none is handed over or kept.
+pub(crate) fn made_on_cores<'c, T: Send + 'static>(
+    cluster: &'c Cluster,
+    entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + 'c,
+    fields: Option<FieldSet>,
+    make: impl Fn(Value) -> Option<T> + Send + Sync + 'static,
+) -> BoxStream<'c, Result<Option<T>>> {
+    let fields = fields.unwrap_or_else(|| FieldSet::all_but(LARGE_MEMBERS));
+    values_on_cores(cluster, entries, move |entry, reporting| match reporting.decode_only(&entry, &fields) {
+        Body::Object(object) => make(object.into_value()),
+        Body::Opaque(_) => None,
+    })
+}
