@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import sys
+import tarfile
 import time
 import zipfile
 from base64 import urlsafe_b64encode
@@ -42,6 +43,10 @@ def write_wheels(build):
         write(f"{build.out}/{os.path.basename(path)}", data)
     build.run(["maturin", "sdist", *manifest, "--out", f"{build.parts}/sdist"], env=build.env())
     [path] = glob.glob(f"{build.parts}/sdist/*.tar.gz")
+    with tarfile.open(path) as archive:
+        packed_data = [name for name in archive.getnames() if "/testdata/" in name]
+    if packed_data:
+        raise Failure(f"{path} has recorded clusters in it: {packed_data[0]}")
     shutil.copy(path, build.out)
 
 
@@ -75,4 +80,17 @@ def wheel_answers(checks):
     return f"{len(read(path)) / 1e6:.1f} MB; its tests pass; {took}"
 
 
-CHECKS = [("the wheel, in a Python of its own", wheel_answers)]
+def sdist_builds(checks):
+    """Builds a wheel of the source distribution as pip does where no wheel fits, in a folder that has nothing else, and asks it something."""
+    [path] = glob.glob(f"{checks.build.out}/ketcd-{checks.build.version}.tar.gz")
+    folder, python = f"{checks.folder}/sdist", f"{checks.folder}/sdist/venv/bin/python"
+    checks.run(sys.executable, "-m", "venv", f"{folder}/venv")
+    # Without optimisation: that is the wheels' own.
+    env = {**os.environ, "CARGO_TARGET_DIR": f"{folder}/target", "MATURIN_PEP517_ARGS": "--locked --profile dev"}
+    checks.run(python, "-m", "pip", "install", "--no-deps", "--no-binary=ketcd", path, cwd=folder, env=env)
+    said = checks.run(python, "-c", f"import ketcd; print(ketcd.open({checks.snapshot!r}).get('pod/lab/ubuntu')['metadata']['name'])", cwd=folder)
+    checks.wants(said.strip() == "ubuntu", said)
+    return f"{len(read(path)) / 1e6:.1f} MB; pip builds it"
+
+
+CHECKS = [("the wheel, in a Python of its own", wheel_answers), ("the source distribution", sdist_builds)]

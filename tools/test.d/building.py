@@ -30,8 +30,7 @@ class Binary:
 def selection(asked):
     """What of the workspace is compiled."""
     if not asked.package:
-        # The Python package has no tests for cargo, and pyo3 would be compiled for it: tools/python builds and tests it.
-        chosen = ["--workspace", "--exclude", "ketcd-python"]
+        chosen = ["--workspace"]
     else:
         chosen = ["--package", asked.package if asked.package.startswith("ketcd") else f"ketcd-{asked.package}"]
     for name in asked.only:
@@ -43,7 +42,9 @@ def environment(asked, measured):
     """What cargo is called with, the same for executables and examples: else it compiles all that is ours anew."""
     # Clippy is a compiler that also lints: what it compiles is not compiled again.
     lints = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver"} if asked.lint else {}
-    return {**os.environ, **lints, **(measured.environment() if measured else {})}
+    # The extension of the Python package is compiled for any Python: none of this machine is asked, and none is linked.
+    python = {"PYO3_NO_PYTHON": "1", "PYO3_BUILD_EXTENSION_MODULE": "1"}
+    return {**os.environ, **lints, **python, **(measured.environment() if measured else {})}
 
 
 def build(asked, measured):

@@ -21,6 +21,6 @@ mod tests {
     #[test]
     fn a_call_becomes_words() {
         let arguments = serde_json::json!({"address": "pods"}).as_object().cloned().unwrap();
-        assert_eq!(ketcd_mcp::read_call("get", arguments).unwrap().question.words, ["get", "--", "pods"]);
+        assert_eq!(ketcd_mcp::read_call("get", arguments).unwrap().words, ["get", "--", "pods"]);
     }
 }

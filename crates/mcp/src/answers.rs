@@ -27,6 +27,8 @@ pub struct Question {
     pub span: Option<(String, Option<String>)>,
     /// The form of the answer.
     pub form: Form,
+    /// How many lines of the answer, or items of JSON, the client has already: an answer that is not whole reaches a page further.
+    pub skip: usize,
 }
 
 /// An answer, before it is cut.
@@ -40,6 +42,8 @@ pub struct Answer {
     pub moment: String,
     /// Whether there was more than is kept.
     pub is_cut: bool,
+    /// How many objects there are, where the text has only the first of them.
+    pub objects: Option<u64>,
 }
 
 /// Why there is no answer, and what to ask instead.

@@ -1,7 +1,7 @@
 //! Cuts a JSON document to a size, so that it is still a document of its schema: of arrays the first items are left, of long strings the beginning.
 
 use ketcd_render::visible::{is_unsafe, write_json_escaped};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::text::boundary;
 
@@ -22,6 +22,45 @@ pub(crate) struct Part {
     pub end: usize,
     /// How many other arrays and strings were shortened.
     pub shortened: usize,
+}
+
+/// Completes a list that broke off, as it was too long to be kept: with the items that are whole. `None` where the text is something else, or a list that
+/// says more behind its items than what they are.
+pub(crate) fn completed(text: &str) -> Option<Value> {
+    let end = end_of_items(text.as_bytes())?;
+    let mut document: Value = serde_json::from_str(&format!("{}]}}", &text[..end])).ok()?;
+    let members = document.as_object_mut().filter(|members| members.get("items").is_some_and(Value::is_array))?;
+    if members.contains_key("apiVersion") {
+        // As kubectl's lists end.
+        members.insert("kind".to_owned(), "List".into());
+        members.insert("metadata".to_owned(), json!({"resourceVersion": ""}));
+    }
+    members.contains_key("kind").then_some(document)
+}
+
+/// Where the last whole item ends of an array that is a member of the document.
+fn end_of_items(text: &[u8]) -> Option<usize> {
+    let (mut open, mut end) = (Vec::new(), None);
+    let (mut is_string, mut is_escaped) = (false, false);
+    for (at, byte) in text.iter().enumerate() {
+        if is_string {
+            is_string = is_escaped || *byte != b'"';
+            is_escaped = *byte == b'\\' && !is_escaped;
+            continue;
+        }
+        match byte {
+            b'"' => is_string = true,
+            b'{' | b'[' => open.push(*byte),
+            b'}' | b']' => {
+                open.pop();
+                if open == *b"{[" {
+                    end = Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    end
 }
 
 /// Returns a document with the items of its largest array after the first `skip`, as many as have room; `None` where even one has not.
@@ -153,9 +192,19 @@ fn largest(value: &Value, pointer: &mut String, best: &mut (usize, Option<String
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn a_list_that_broke_off_is_completed() {
+        let list = json!({"apiVersion": "v1", "items": [{"a": "x]}\"\\"}, {"b": [1, {}]}, {"c": 3}]});
+        let text = list.to_string();
+        let cut = completed(&text[..text.find("{\"c").unwrap() + 3]).unwrap();
+        assert_eq!(cut["items"], json!([list["items"][0], list["items"][1]]));
+        assert_eq!((&cut["kind"], &cut["metadata"]), (&json!("List"), &json!({"resourceVersion": ""})));
+        for text in ["", "[1, {", "{\"items\": [1, 2", "{\"a\": {\"b\": [{}, {", "{\"other\": [{}, {", "{\"items\": [{}, {"] {
+            assert_eq!(completed(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn what_has_room_is_whole() {

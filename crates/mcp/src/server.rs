@@ -55,7 +55,7 @@ impl<A: Answers> Server<A> {
             Ok(asked) => asked,
             Err(refusal) => return told::refusal(&refusal).into(),
         };
-        match self.answers.ask(asked.question.clone()).await {
+        match self.answers.ask(asked.clone()).await {
             Ok(answer) => told::answer(&name, &arguments, &asked, &answer).into(),
             Err(refusal) => told::refusal(&refusal).into(),
         }

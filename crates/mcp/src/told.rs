@@ -5,9 +5,8 @@ use ketcd_render::visible::visible;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
-use crate::answers::{Answer, Form, Refusal};
+use crate::answers::{Answer, Form, Question, Refusal};
 use crate::text::boundary;
-use crate::tools::Asked;
 use crate::{json as json_part, text as text_part};
 
 /// The largest answer in text, all of its blocks together.
@@ -34,9 +33,9 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// An answer to a call of a tool.
-pub(crate) fn answer(name: &str, arguments: &JsonObject, asked: &Asked, answer: &Answer) -> CallToolResult {
+pub(crate) fn answer(name: &str, arguments: &JsonObject, asked: &Question, answer: &Answer) -> CallToolResult {
     let notes = notes(&answer.notes);
-    let is_json = asked.question.form == Form::Json;
+    let is_json = asked.form == Form::Json;
     let room = if is_json { MAX_JSON_BYTES } else { MAX_TEXT_BYTES } - FRAME_BYTES - notes.len();
     let told = match is_json && !answer.text.trim().is_empty() {
         true => Told::of_json(answer, asked.skip, room),
@@ -99,18 +98,26 @@ struct Told {
 impl Told {
     fn of_text(answer: &Answer, skip: usize, room: usize) -> Self {
         let part = text_part::part(&answer.text, skip, room);
-        let many = if answer.is_cut { "more than " } else { "" };
         let shortened = if part.shortened == 0 { String::new() } else { format!(" Long lines that are shortened: {}.", part.shortened) };
+        let many = match answer.objects {
+            Some(objects) => format!("{objects} objects"),
+            None => format!("{}{} lines", if answer.is_cut { "more than " } else { "" }, part.lines),
+        };
         let count = match part.lines {
             0 => "Nothing found.".to_owned(),
-            lines if skip >= lines => format!("{many}{lines} lines, and none after the first {skip}."),
-            lines => format!("{many}{lines} lines, {} to {} follow.{shortened}", skip + 1, part.end),
+            lines if skip >= lines => none_after(&many, skip, answer.is_cut),
+            _ if answer.objects.is_some() => format!("{many}; lines {} to {} follow.{shortened}", skip + 1, part.end),
+            _ => format!("{many}, {} to {} follow.{shortened}", skip + 1, part.end),
         };
-        Self { count, data: part.text, next: (part.end < part.lines).then_some(part.end) }
+        let goes_on = part.end < part.lines || answer.objects.is_some() && skip < part.lines;
+        Self { count, data: part.text, next: goes_on.then_some(part.end) }
     }
 
     fn of_json(answer: &Answer, skip: usize, room: usize) -> Self {
-        let document = serde_json::from_str::<Value>(&answer.text).ok().filter(|_| !answer.is_cut);
+        let document = match answer.is_cut {
+            true => json_part::completed(&answer.text),
+            false => serde_json::from_str::<Value>(&answer.text).ok(),
+        };
         let Some(part) = document.and_then(|document| json_part::part(document, skip, room)) else {
             let count = format!(
                 "{} bytes of JSON, more than has room in one piece: ask for text, for fewer objects or for a shorter time.",
@@ -121,12 +128,26 @@ impl Told {
         let place = if part.array.is_empty() { "items".to_owned() } else { format!("items of `{}`", part.array) };
         let shortened =
             if part.shortened == 0 { String::new() } else { format!(" Other arrays and strings that are shortened: {}.", part.shortened) };
+        let many = match (answer.objects, answer.is_cut) {
+            (Some(objects), _) => format!("{objects} {place}"),
+            (None, true) => format!("more than {} {place}", part.items),
+            (None, false) => format!("{} {place}", part.items),
+        };
         let count = match part.items {
             0 => format!("A JSON document.{shortened}"),
-            items if skip >= items => format!("{items} {place}, and none after the first {skip}."),
-            items => format!("{items} {place}, {} to {} follow.{shortened}", skip + 1, part.end),
+            items if skip >= items => none_after(&many, skip, answer.is_cut),
+            _ => format!("{many}, {} to {} follow.{shortened}", skip + 1, part.end),
         };
-        Self { count, data: part.text, next: (part.end < part.items).then_some(part.end) }
+        let goes_on = part.end < part.items || (answer.objects.is_some() || answer.is_cut) && skip < part.items;
+        Self { count, data: part.text, next: goes_on.then_some(part.end) }
+    }
+}
+
+/// What is said where nothing follows.
+fn none_after(many: &str, skip: usize, is_cut: bool) -> String {
+    match is_cut {
+        true => format!("{many}, and no room for those after the first {skip}: ask for fewer objects or for a shorter time."),
+        false => format!("{many}, and none after the first {skip}."),
     }
 }
 
@@ -138,7 +159,7 @@ mod tests {
     fn told(arguments: Value, text: &str, notes: Vec<String>) -> (Vec<String>, usize) {
         let Value::Object(arguments) = arguments else { panic!("no object") };
         let asked = read_call("get", arguments.clone()).unwrap();
-        let told = Answer { text: text.to_owned(), notes, moment: "revision 5".to_owned(), is_cut: false };
+        let told = Answer { text: text.to_owned(), notes, moment: "revision 5".to_owned(), ..Answer::default() };
         let result = serde_json::to_value(answer("get", &arguments, &asked, &told)).unwrap();
         let blocks: Vec<String> =
             result["content"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect();
@@ -171,6 +192,28 @@ mod tests {
         assert_eq!(part["items"][0]["n"], 3);
         let (blocks, bytes) = told(json!({"format": "json"}), "no JSON", Vec::new());
         assert!(blocks[0].contains("ask for text") && bytes < 1_000, "{}", blocks[0]);
+    }
+
+    #[test]
+    fn what_has_only_the_first_objects_says_how_many_there_are() {
+        let asked = read_call("get", json!({"address": "pods"}).as_object().unwrap().clone()).unwrap();
+        let rows: String = (0..3_000).map(|row| format!("pod-{row}   Running\n")).collect();
+        let told = Answer { text: format!("NAME   STATUS\n{rows}"), objects: Some(150_046), ..Answer::default() };
+        let said = serde_json::to_value(answer("get", &JsonObject::new(), &asked, &told)).unwrap();
+        assert!(said["content"][0]["text"].as_str().unwrap().starts_with("150046 objects; lines 1 to "), "{said}");
+        assert!(said["content"][2]["text"].as_str().unwrap().starts_with("Cut here."), "{said}");
+    }
+
+    #[test]
+    fn json_that_broke_off_has_its_top() {
+        let asked = read_call("get", json!({"address": "pods", "format": "json"}).as_object().unwrap().clone()).unwrap();
+        let items: Vec<Value> = (0..900).map(|number| json!({"metadata": {"name": format!("pod-{number}")}})).collect();
+        let text = serde_json::to_string_pretty(&json!({"apiVersion": "v1", "items": items})).unwrap();
+        let told = Answer { text: text[..text.len() - 200].to_owned(), is_cut: true, ..Answer::default() };
+        let said = serde_json::to_value(answer("get", &JsonObject::new(), &asked, &told)).unwrap();
+        assert!(said["content"][0]["text"].as_str().unwrap().starts_with("more than 89"), "{said}");
+        let part: Value = serde_json::from_str(said["content"][1]["text"].as_str().unwrap()).unwrap();
+        assert_eq!((&part["kind"], &part["items"][0]["metadata"]["name"]), (&json!("List"), &json!("pod-0")));
     }
 
     #[test]

@@ -20,15 +20,6 @@ const MAX_ADDRESSES: usize = 50;
 /// What may be done in a what-if. `apply` is not among them, as it names a file.
 const ACTION_VERBS: [&str; 10] = ["add", "cordon", "delete", "drain", "fail", "label", "restart", "scale", "taint", "uncordon"];
 
-/// A call that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// What is asked.
-    pub question: Question,
-    /// How many lines or items of the answer are left out.
-    pub skip: usize,
-}
-
 /// A tool.
 struct ToolRow {
     name: &'static str,
@@ -36,7 +27,7 @@ struct ToolRow {
     /// What it answers, and when to use which.
     about: &'static str,
     schema: fn() -> JsonObject,
-    read: fn(Value) -> Result<Asked, Refusal>,
+    read: fn(Value) -> Result<Question, Refusal>,
 }
 
 /// The tools, in the order in which an incident asks them.
@@ -126,7 +117,7 @@ pub(crate) fn list() -> Vec<Tool> {
 ///
 /// # Errors
 /// The tool does not exist, or its arguments are wrong: what to call instead.
-pub fn read_call(name: &str, arguments: JsonObject) -> Result<Asked, Refusal> {
+pub fn read_call(name: &str, arguments: JsonObject) -> Result<Question, Refusal> {
     let Some(row) = TOOLS.iter().find(|row| row.name == name) else {
         let names: Vec<&str> = TOOLS.iter().map(|row| row.name).collect();
         return Err(Refusal(format!("there is no tool {}; call one of {}", quoted(name), names.join(", "))));
@@ -180,7 +171,7 @@ impl Words {
     }
 
     /// Ends the words with what the client named, and makes a question of them.
-    fn named(mut self, first: Option<String>, address: Option<&str>, common: Common) -> Result<Asked, Refusal> {
+    fn named(mut self, first: Option<String>, address: Option<&str>, common: Common) -> Result<Question, Refusal> {
         let named: Vec<String> = first.into_iter().chain(address.into_iter().flat_map(str::split_whitespace).map(str::to_owned)).collect();
         if named.len() > MAX_ADDRESSES {
             return Err(Refusal(format!("{} addresses; name at most {MAX_ADDRESSES}, or a kind", named.len())));
@@ -191,11 +182,11 @@ impl Words {
         }
         let Common { namespace, at, format, skip } = common;
         let at = at.map(|moment| moment.0);
-        Ok(Asked { question: Question { words: self.0, namespace, at, span: None, form: format }, skip })
+        Ok(Question { words: self.0, namespace, at, span: None, form: format, skip })
     }
 }
 
-fn status(arguments: Value) -> Result<Asked, Refusal> {
+fn status(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: StatusArguments = parse(arguments)?;
     let command = match asked.about.unwrap_or_default() {
         About::Source => "status",
@@ -205,20 +196,20 @@ fn status(arguments: Value) -> Result<Asked, Refusal> {
     Words::of(command).named(None, None, asked.common())
 }
 
-fn triage(arguments: Value) -> Result<Asked, Refusal> {
+fn triage(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: TriageArguments = parse(arguments)?;
     let common = asked.common();
     Words::of("triage").moment("since", asked.since).named(None, asked.address.as_deref(), common)
 }
 
-fn timeline(arguments: Value) -> Result<Asked, Refusal> {
+fn timeline(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: TimelineArguments = parse(arguments)?;
     let common = asked.common();
     let words = Words::of("timeline").moment("since", asked.since).moment("around", asked.around);
     words.named(None, asked.address.as_deref(), common)
 }
 
-fn explain(arguments: Value) -> Result<Asked, Refusal> {
+fn explain(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: ExplainArguments = parse(arguments)?;
     let common = asked.common();
     if asked.pod.trim().is_empty() {
@@ -227,7 +218,7 @@ fn explain(arguments: Value) -> Result<Asked, Refusal> {
     Words::of("explain").value("node", asked.node).named(None, Some(&asked.pod), common)
 }
 
-fn history(arguments: Value) -> Result<Asked, Refusal> {
+fn history(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: HistoryArguments = parse(arguments)?;
     let common = asked.common();
     // JSON has the values in any case.
@@ -236,31 +227,31 @@ fn history(arguments: Value) -> Result<Asked, Refusal> {
     words.named(None, Some(&asked.address), common)
 }
 
-fn diff(arguments: Value) -> Result<Asked, Refusal> {
+fn diff(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: DiffArguments = parse(arguments)?;
     let common = asked.common();
     if common.at.is_some() {
         return Err(Refusal("the two moments are `from` and `to`; leave `at` out".to_owned()));
     }
     let mut read = Words::of("diff").named(None, asked.address.as_deref(), common)?;
-    read.question.span = Some((asked.from.0, asked.to.map(|to| to.0)));
+    read.span = Some((asked.from.0, asked.to.map(|to| to.0)));
     Ok(read)
 }
 
-fn get(arguments: Value) -> Result<Asked, Refusal> {
+fn get(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: GetArguments = parse(arguments)?;
     let common = asked.common();
     let Some(address) = asked.address.filter(|address| !address.trim().is_empty()) else {
         return Words::of("ls").named(None, None, common);
     };
     let mut read = Words::of("get").named(None, Some(&address), common)?;
-    if asked.manifest.unwrap_or_default() && read.question.form == Form::Text {
-        read.question.form = Form::Yaml;
+    if asked.manifest.unwrap_or_default() && read.form == Form::Text {
+        read.form = Form::Yaml;
     }
     Ok(read)
 }
 
-fn grep(arguments: Value) -> Result<Asked, Refusal> {
+fn grep(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: GrepArguments = parse(arguments)?;
     let common = asked.common();
     if asked.pattern.is_empty() {
@@ -270,7 +261,7 @@ fn grep(arguments: Value) -> Result<Asked, Refusal> {
     words.named(Some(asked.pattern), asked.address.as_deref(), common)
 }
 
-fn what_if(arguments: Value) -> Result<Asked, Refusal> {
+fn what_if(arguments: Value) -> Result<Question, Refusal> {
     let mut asked: WhatIfArguments = parse(arguments)?;
     let common = asked.common();
     let mut words = Words::of("what-if");
@@ -323,7 +314,7 @@ mod tests {
 
     fn words(name: &str, arguments: Value) -> Result<Vec<String>, String> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read_call(name, arguments).map(|asked| asked.question.words).map_err(|Refusal(why)| why)
+        read_call(name, arguments).map(|asked| asked.words).map_err(|Refusal(why)| why)
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Files of one cluster, opened once and asked by any number of questions.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::{mem, process};
 
@@ -39,6 +40,7 @@ impl Opened {
     /// # Errors
     /// A file cannot be read, or is nothing that is known.
     pub(crate) fn open(files: Vec<String>, prefix: Option<String>, encryption: Option<&str>) -> Result<Self, Failure> {
+        files.iter().try_for_each(|file| check_is_file(file))?;
         let limits = Limits::default();
         let WithAuditLogs { logs, others } = AuditLogs::among(&files, &limits)?;
         if others.is_empty() && !logs.is_empty() {
@@ -111,6 +113,32 @@ impl Drop for Opened {
             mem::forget(runtime);
         }
     }
+}
+
+/// Refuses what is read by another way than by files: says how to make a file of it.
+fn check_is_file(name: &str) -> Result<(), Failure> {
+    if Path::new(name).exists() {
+        return Ok(());
+    }
+    let is_address =
+        |name: &str| name.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()));
+    let (what, hint) = match name.split_once(':') {
+        Some(("http" | "https", _)) => ("a live etcd", snapshot_of(name)),
+        Some(("kubeconfig", _)) => ("an API server", "record it first, and open the recording: ketcd record DIR --kubeconfig".to_owned()),
+        Some(("s3" | "gs" | "az", rest)) if rest.starts_with("//") => {
+            ("in a bucket", format!("load it first, or read it with the command: ketcd -f {name} status"))
+        }
+        _ if is_address(name) => ("a live etcd", snapshot_of(name)),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(format!("{name} is {what}; only files can be opened")).hint(hint))
+}
+
+/// How to make a file of a live etcd.
+fn snapshot_of(endpoint: &str) -> String {
+    format!(
+        "take a snapshot of it (etcdctl --endpoints {endpoint} snapshot save snapshot.db), or record it: ketcd --endpoints {endpoint} record DIR"
+    )
 }
 
 /// The keys of an EncryptionConfiguration.

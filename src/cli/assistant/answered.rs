@@ -10,6 +10,8 @@ use ketcd_history::clock::Bound;
 use ketcd_mcp::{Answer, Answers, Form, Question, Refusal};
 use ketcd_store::{At, Revision};
 
+use super::extent;
+use super::kept::{self, KeptAnswers};
 use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::history_window::Ends;
@@ -18,8 +20,12 @@ use crate::cli::output::{Output, messages};
 use crate::cli::session::Session;
 use crate::cli::session::command::Run;
 
-/// So much of what a command prints is kept.
+/// So much of what a command prints is kept of text at first: some eighty pages.
+const FEW_BYTES: usize = 2 << 20;
+/// So much is kept of JSON, of which a part is of no use to what it is cut from, and of text where a client has read so far.
 const MAX_KEPT_BYTES: usize = 16 << 20;
+/// No page has as many lines or objects.
+const PAGE: usize = 2_000;
 
 /// Parses the words of a command: what runs, or what is wrong.
 type Parser = fn(&[String]) -> clap::error::Result<Box<dyn Run>>;
@@ -41,8 +47,8 @@ struct State {
     global: GlobalArgs,
     /// The newest revision that may be seen, where the server was started with one.
     limit: Option<Revision>,
-    /// Messages are held for the question at hand.
-    turn: Mutex<()>,
+    /// Answers that stay true. Held by the question at hand, for which messages are held.
+    turn: Mutex<KeptAnswers>,
 }
 
 impl Assistant {
@@ -54,7 +60,9 @@ impl Assistant {
         let is_fixed = global.rev.is_some() || global.at.is_some();
         let session = opened(&global).await?;
         let limit = if is_fixed { Some(session.cluster.revision().await?) } else { None };
-        Ok(Self(Arc::new(State { global, limit, turn: Mutex::default() })))
+        // Files are read as they were when they were opened.
+        let stays = !session.cluster.source.is_shared() && global.api_server().is_none();
+        Ok(Self(Arc::new(State { global, limit, turn: Mutex::new(KeptAnswers::new(stays)) })))
     }
 }
 
@@ -70,12 +78,19 @@ impl Answers for Assistant {
 impl State {
     /// Answers a question on this thread, which belongs to the runtime of the source.
     fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = kept.find(question) {
+            return Ok(answer);
+        }
         messages::hold();
         let answered = self.answered(question);
-        let notes = messages::taken().into_iter().map(|note| note.strip_prefix("ketcd: ").unwrap_or(&note).to_owned());
+        let notes = notes();
         match answered {
-            Ok(answer) => Ok(Answer { notes: notes.collect(), ..answer }),
+            Ok((answer, reach)) => {
+                let answer = Answer { notes, ..answer };
+                kept.keep(question, &answer, reach);
+                Ok(answer)
+            }
             Err(error) => {
                 let commands = error.commands_to_copy().iter().cloned();
                 let lines: Vec<String> = std::iter::once(error.to_string()).chain(commands).chain(notes).collect();
@@ -84,29 +99,56 @@ impl State {
         }
     }
 
-    fn answered(&self, question: &Question) -> Result<Answer> {
-        let command = self.command(question)?;
+    /// Answers a question, and says up to which line or item the answer has what comes next.
+    fn answered(&self, question: &Question) -> Result<(Answer, usize)> {
+        let limit = kept::limit(question, PAGE);
+        let command = self.command(question, limit)?;
         let (global, moment) = block_on(self.at_moment(question))?;
-        let (mut out, kept) = Output::in_memory(MAX_KEPT_BYTES);
-        out.set_content(global.format()?.content());
-        let ran = command.run(&global, &mut out);
-        let ended = out.end();
-        let (bytes, is_cut) = kept.take();
-        // What had no room was refused as a closed pipe refuses it.
-        if !is_cut {
-            ran.and_then(|outcome| ended.map(|()| outcome).map_err(Error::from))?;
+        if extent::is_counted(question) {
+            block_on(async { extent::check(&opened(&global).await?.cluster, question).await })?;
         }
-        Ok(Answer { text: String::from_utf8_lossy(&bytes).into_owned(), notes: Vec::new(), moment, is_cut })
+        let answer = |room| -> Result<Answer> {
+            let (mut out, written) = Output::in_memory(room);
+            out.set_content(global.format()?.content());
+            let ran = command.run(&global, &mut out);
+            let ended = out.end();
+            let (bytes, is_cut) = written.take();
+            // What had no room was refused as a closed pipe refuses it.
+            if !is_cut {
+                ran.and_then(|outcome| ended.map(|()| outcome).map_err(Error::from))?;
+            }
+            Ok(Answer { text: String::from_utf8_lossy(&bytes).into_owned(), moment: moment.clone(), is_cut, ..Answer::default() })
+        };
+        let few = if question.form == Form::Json { MAX_KEPT_BYTES } else { FEW_BYTES };
+        let mut found = answer(few)?;
+        let lines = |found: &Answer| found.text.lines().count();
+        let mut reach = if found.is_cut && few < MAX_KEPT_BYTES { lines(&found).saturating_sub(PAGE) } else { usize::MAX };
+        if question.skip > reach {
+            // What was said about the first part is said again.
+            messages::taken();
+            messages::hold();
+            (found, reach) = (answer(MAX_KEPT_BYTES)?, usize::MAX);
+        }
+        if let Some(limit) = limit.filter(|limit| found.is_cut || lines(&found) >= *limit) {
+            let objects = block_on(async { extent::objects(&opened(&global).await?.cluster, question).await })?;
+            found.objects = Some(objects).filter(|objects| found.is_cut || usize::try_from(*objects).is_ok_and(|objects| objects > limit));
+            reach = reach.min(limit - PAGE);
+        }
+        Ok((found, reach))
     }
 
     /// Parses the words of a question.
-    fn command(&self, question: &Question) -> Result<Box<dyn Run>> {
+    fn command(&self, question: &Question, limit: Option<usize>) -> Result<Box<dyn Run>> {
         let is_file = |word: &String| word.strip_prefix("--fit=").is_some_and(|value| Path::new(value).is_file());
         if question.words.iter().any(is_file) {
             return Err(Error::new("fit takes the address of an object").hint("write kind/namespace/name"));
         }
         let parser = QUESTION_PARSER.get().ok_or_else(|| Error::new("no command is known"))?;
-        parser(&question.words).map_err(|error| {
+        let mut words = question.words.clone();
+        if let Some(limit) = limit {
+            words.insert(1, format!("--limit={limit}"));
+        }
+        parser(&words).map_err(|error| {
             // The rest is how the command line is used.
             let text = error.render().to_string();
             let said: Vec<&str> =
@@ -164,6 +206,18 @@ impl State {
             _ => Ok(revision),
         }
     }
+}
+
+/// What was said meanwhile, each once: the cluster is opened for the moment, for the extent and for the answer.
+fn notes() -> Vec<String> {
+    let mut notes = Vec::new();
+    for message in messages::taken() {
+        let note = message.strip_prefix("ketcd: ").unwrap_or(&message).to_owned();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// Opens the cluster as the server was started.

@@ -1,7 +1,9 @@
 //! `mcp`: an assistant's questions, each answered as the command of its name answers it.
 
 mod answered;
+mod extent;
 mod folder;
+mod kept;
 mod listening;
 mod pages;
 mod redacted;

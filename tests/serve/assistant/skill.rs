@@ -14,7 +14,11 @@ fn the_skill_has_its_form() {
     assert_eq!(parts.next(), Some(""));
     let (front, body) = (parts.next().unwrap(), parts.next().unwrap());
     let field = |name: &str| front.lines().find_map(|line| line.strip_prefix(&format!("{name}: "))).unwrap();
-    assert_eq!(field("name"), "ketcd");
+    // Its name is that of its folder, and no other field than the specification's is there.
+    assert_eq!(field("name"), folder.file_name().unwrap().to_str().unwrap());
+    let fields = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+    assert_eq!(front.lines().find(|line| !fields.contains(&line.split(':').next().unwrap())), None);
+    assert!(field("compatibility").len() <= 500 && !front.lines().any(|line| line.matches(": ").count() > 1), "{front}");
     let about = field("description");
     assert!(about.len() <= 1024 && about.contains("Use it when"), "{about}");
     // Five thousand tokens are some twenty thousand bytes.

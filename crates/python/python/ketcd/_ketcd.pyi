@@ -1,13 +1,19 @@
 """The extension module: sources, questions, lines of JSON, and the command. `ketcd` is what to use."""
 
+from typing import final
+
+__all__ = ["OpenSource", "Rows", "__version__", "command"]
+
 __version__: str
 
+@final
 class OpenSource:
     def __new__(cls, files: list[str], prefix: str | None = None, encryption_config: str | None = None) -> OpenSource: ...
     def notices(self) -> list[str]: ...
     def document(self, question: str, asked: str) -> tuple[str, list[str]]: ...
     def rows(self, question: str, asked: str) -> Rows: ...
 
+@final
 class Rows:
     def next_line(self) -> str | None: ...
     def notices(self) -> list[str]: ...

@@ -2,7 +2,7 @@
 
 use ketcd_cluster::Cluster;
 use ketcd_cluster::grep::{GrepQuestion, MAX_HELD_BYTES};
-use ketcd_render::grep::{Amount, Form, Printer};
+use ketcd_render::grep::{Amount, Form, GrepPrinter};
 
 use crate::asked::Asked;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub(super) async fn grep(cluster: &Cluster, asked: &Asked, lines: &mut Lines) ->
     cluster.note_reach().await?;
     let with_changes = amount == Amount::Values;
     let question = GrepQuestion { search: asked.search()?, words: &asked.words, with_changes, max_held_bytes: MAX_HELD_BYTES };
-    let (mut found, mut printer) = (cluster.grep(question).await?, Printer::new(Form::Lines, amount));
+    let (mut found, mut printer) = (cluster.grep(question).await?, GrepPrinter::new(Form::Lines, amount));
     while let Some(object) = found.next().await? {
         printer.write(&object, lines)?;
     }

@@ -63,7 +63,7 @@ fn write(item: &Item<'_>, lines: &mut Lines) -> Result<(), Failure> {
             let subject = item.path().map(KeySubject::of).unwrap_or_default();
             json::write_compact(&Undecodable::new(&item.entry.key, subject, item.entry.mod_revision.0, opaque), lines)?;
         }
-        ReadBody::None => return Ok(()),
+        ReadBody::None | ReadBody::Row(_) => return Ok(()),
     }
     Ok(lines.write_all(b"\n")?)
 }

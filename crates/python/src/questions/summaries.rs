@@ -20,33 +20,7 @@ use crate::lines::Lines;
 pub(super) async fn triage(cluster: &Cluster, asked: &Asked, invocation: &Invocation, lines: &mut Lines) -> Result<(), Failure> {
     let answer = cluster.triage_of(&asked.words).await?;
     let typed: Vec<String> = asked.words.iter().cloned().chain(asked.typed()).collect();
-    let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
-    let page = TriagePage {
-        findings: &answer.findings,
-        causes: &answer.causes,
-        warnings: &answer.warnings,
-        counts: answer.counts,
-        now: answer.now,
-        not_before: answer.not_before,
-        revision: answer.revision,
-        is_past: answer.is_past,
-        changes: &answer.changed.changes,
-        windows: &windows,
-        storage: &answer.storage,
-        absence: answer.absence.clone(),
-        not_decoded: answer.not_decoded,
-        is_partial: answer.is_partial,
-        is_selected: answer.is_selected,
-        missing: answer.missing.len(),
-        by: None,
-        kube_system: answer.kube_system.as_deref(),
-        namespace: cluster.options.namespace.as_deref(),
-        asked: &typed,
-        since_last: None,
-        is_wide: false,
-        width: None,
-        invocation,
-    };
+    let page = TriagePage { namespace: cluster.options.namespace.as_deref(), asked: &typed, ..TriagePage::of(&answer, invocation) };
     let (window, mut document) = (cluster.window().await?.map(Window::from), Vec::new());
     json::write_document(&Triage { window, ..Triage::from(&page) }, &mut document)?;
     Ok(lines.send(document)?)
