@@ -29,7 +29,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 pub use command_line::command;
-use command_line::{Cli, first_page, suggestions};
+use command_line::{Cli, first_page, link, suggestions};
 
 /// Runs the command with the arguments of this process and returns its exit code.
 pub fn main() -> ExitCode {
@@ -44,7 +44,7 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
     assistant::are_parsed_by(command_line::question);
     system::cut_short::install();
     output::panics::install();
-    complete::answer(command);
+    complete::answer(command_line::completed);
     if invocation::arguments::all().len() == 1 {
         output::report_usage(&first_page::page());
         return 2;
@@ -62,6 +62,7 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
     if !matches!(cli.command, commands::Command::Mcp(_)) {
         invocation::reads(cli.global.source_flags());
     }
+    cli.link.link.as_deref().into_iter().for_each(link::say);
     match session::command::run(&cli.global, cli.command.as_run()) {
         Ok(outcome) => outcome.code(),
         Err(error) if error.is_broken_pipe() => 0,

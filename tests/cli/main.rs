@@ -27,6 +27,7 @@ mod kms_plugin;
 mod kubectl;
 mod leads;
 mod leaks;
+mod link;
 mod listing;
 mod misplaced;
 mod namespace;

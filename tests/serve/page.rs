@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use ketcd_render::browser::Link;
+use ketcd_render::command_line::Invocation;
+
 use crate::schema;
 use crate::server::Server;
 
@@ -130,6 +133,74 @@ fn rows_are_filtered_counted_and_paged() {
     for row in rows(&some) {
         assert!(row["ticks"].as_array().unwrap().iter().all(|tick| (601..=700).contains(&tick[3].as_i64().unwrap())), "{row}");
     }
+}
+
+/// The command of each answer is the one that a link of the same view shows: `ketcd --link`.
+#[test]
+fn the_command_of_a_view_is_that_of_its_link() {
+    let server = start(STORY_CAPTURE, &[]);
+    let pod = "object=pod%2Flab%2Fspread-5";
+    for (question, field, link) in [
+        ("findings?at=r812".to_owned(), "command", "at=r812".to_owned()),
+        ("rows?to=r900".to_owned(), "command", "to=r900".to_owned()),
+        (
+            "rows?from=r600&to=r800&kind=Pod&namespace=web&label=app%3Dtomcat&node=node3".to_owned(),
+            "command",
+            "from=r600&to=r800&kind=Pod&namespace=web&label=app%3Dtomcat&node=node3".to_owned(),
+        ),
+        ("rows?revision=r812".to_owned(), "command", "revision=r812".to_owned()),
+        ("changed?from=r600&to=r800&namespace=web".to_owned(), "command", "view=changed&a=r600&b=r800&namespace=web".to_owned()),
+        (format!("timeline?{pod}&at=r900"), "command", format!("{pod}&at=r900")),
+        (format!("object?{pod}&at=r900"), "command", format!("{pod}&tab=yaml&at=r900")),
+        (format!("object?{pod}&at=r900"), "eventsCommand", format!("{pod}&tab=events&at=r900")),
+        (format!("object?{pod}&at=r900"), "relatedCommand", format!("{pod}&tab=related&at=r900")),
+        (format!("diff?{pod}&from=r600&to=r900"), "command", format!("{pod}&tab=diff&a=r600&b=r900")),
+        (format!("history?{pod}"), "command", format!("{pod}&tab=diff")),
+        (format!("decision?{pod}"), "command", format!("{pod}&tab=decision")),
+        (format!("decision?{pod}&at=r900&node=node2"), "command", format!("{pod}&tab=decision&at=r900&pick=node2")),
+        ("node?object=node%2Fnode2&at=r900".to_owned(), "command", "object=node%2Fnode2&tab=node&at=r900".to_owned()),
+    ] {
+        let view = Link::read(&format!("http://127.0.0.1/ui/#{link}")).unwrap().view;
+        let command = server.found(&format!("/ui/api/{question}"))[field].as_str().unwrap().to_owned();
+        let expected = view.command(&Invocation::new("", []));
+        assert!(command.starts_with("ketcd ") && command.ends_with(&expected.to_string()), "{question}: {command}, not {expected}");
+    }
+}
+
+#[test]
+fn pods_are_where_they_run() {
+    let server = start(STORY_CAPTURE, &[]);
+    let by_node = asked(&server, "rows?group=node&kind=Pod&limit=500", "PageRows");
+    let groups: Vec<&str> = by_node["groups"].as_array().unwrap().iter().map(|group| group["id"].as_str().unwrap()).collect();
+    assert!(["node:node1", "node:node2", "node:node3", "node:node4"].iter().all(|node| groups.contains(node)), "{groups:?}");
+    assert!(
+        rows(&by_node)
+            .iter()
+            .filter(|row| row["node"].is_string())
+            .all(|row| row["group"] == format!("node:{}", row["node"].as_str().unwrap()))
+    );
+    let node = asked(&server, "node?object=node%2Fnode2", "PageNode");
+    let names: Vec<&str> = node["pods"].as_array().unwrap().iter().map(|pod| pod["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"spread-1") && names.iter().any(|name| name.starts_with("agent-")), "{names:?}");
+    let on_node = asked(&server, "rows?node=node2&kind=Pod&group=none&limit=500", "PageRows");
+    assert!(rows(&on_node).iter().all(|row| row["node"] == "node2") && rows(&on_node).len() == names.len(), "{names:?}");
+}
+
+#[test]
+fn an_object_that_is_looked_for_has_a_row() {
+    let server = start(STORY_CAPTURE, &[]);
+    let question = "rows?group=namespace&limit=500&from=r1000&to=r1010";
+    let all = asked(&server, question, "PageRows");
+    assert!(all["found"].is_null());
+    // Nothing happened to it there.
+    let with = asked(&server, &format!("{question}&object=pod%2Flab%2Fubuntu"), "PageRows");
+    let row = |answer: &Value| rows(answer).iter().position(|row| row["address"] == "pod/lab/ubuntu");
+    assert_eq!((row(&all), with["total"].as_u64()), (None, all["total"].as_u64().map(|total| total + 1)), "{}", with["found"]);
+    let of_group: Vec<&Value> = rows(&with).into_iter().filter(|row| row["group"] == with["found"]["group"]).collect();
+    assert_eq!(of_group[with["found"]["index"].as_u64().unwrap() as usize]["address"], "pod/lab/ubuntu");
+    // What a filter hides stays hidden.
+    assert!(asked(&server, &format!("{question}&object=pod%2Flab%2Fubuntu&kind=Node"), "PageRows")["found"].is_null());
+    assert!(asked(&server, &format!("{question}&object=pod%2Flab%2Fnobody"), "PageRows")["found"].is_null());
 }
 
 #[test]

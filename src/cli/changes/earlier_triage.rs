@@ -33,34 +33,14 @@ impl TriageTold<'_> {
     /// # Errors
     /// The stream's, or the source cannot be read.
     pub(in crate::cli) async fn write(&self, session: &Session, out: &mut Output) -> Result<()> {
-        let answer = self.answer;
-        let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
         let page = TriagePage {
-            findings: &answer.findings,
-            causes: &answer.causes,
-            warnings: &answer.warnings,
-            counts: answer.counts,
-            now: answer.now,
-            not_before: answer.not_before,
-            revision: answer.revision,
-            is_past: answer.is_past,
-            changes: &answer.changed.changes,
-            windows: &windows,
-            storage: &answer.storage,
-            absence: answer.absence.clone(),
-            not_decoded: answer.not_decoded,
-            is_partial: answer.is_partial,
-            is_selected: answer.is_selected,
-            reduced: answer.reduced,
-            missing: answer.missing.len(),
             by: self.by,
-            kube_system: answer.kube_system.as_deref(),
             namespace: session.cluster.options.namespace.as_deref(),
             asked: self.asked,
             since_last: self.since_last,
             is_wide: session.format == Format::Wide,
             width: out.width(),
-            invocation: invocation(),
+            ..TriagePage::of(self.answer, invocation())
         };
         if session.format == Format::Json {
             json::write_document(&Triage { window: session.window_in_head().await?, ..Triage::from(&page) }, out)?;

@@ -71,6 +71,11 @@ pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByA
     if report.is_empty() {
         return Ok(Gathered { report, notes: Vec::new(), is_part_missing });
     }
+    let mut addresses = HashMap::new();
+    for key in report.keys() {
+        addresses.insert(key.clone(), session.cluster.name_of(key).await?);
+    }
+    report.name(&addresses);
     let mut notes = clock.problems().to_vec();
     notes.extend(add_decisions(session, &mut report, &reported.keys).await?);
     notes.extend(report.notes());

@@ -1,6 +1,8 @@
-//! The whole command line: the flags of every command, and the commands.
+//! The whole command line: the flags of every command, the commands, and `--link` in the place of one.
 
+mod brief;
 pub(super) mod first_page;
+pub(super) mod link;
 mod refused_flags;
 pub(super) mod suggestions;
 
@@ -27,28 +29,48 @@ use ketcd_render::value::broken;
 pub(super) struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
+    #[command(flatten)]
+    pub link: link::LinkArgs,
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// The command line with completion of what a source holds: for shells, manual pages and documentation.
 pub fn command() -> clap::Command {
+    with_completion(Cli::command())
+}
+
+/// The same for the words that a shell asks to complete: where one before the cursor names a command, that command alone can be meant.
+pub(super) fn completed() -> clap::Command {
+    let before = complete::before_cursor();
+    brief::naming(before.iter().skip(1).map(OsString::as_os_str)).map_or_else(command, with_completion)
+}
+
+/// The command line that reads the words which a shell asks to complete.
+fn typed() -> clap::Command {
+    brief::naming(arguments::all().iter().skip(1).map(OsString::as_os_str)).unwrap_or_else(Cli::command)
+}
+
+fn with_completion(command: clap::Command) -> clap::Command {
     let addresses = |arg: clap::Arg| match arg.get_id().as_str() {
-        "addresses" | "kinds" => arg.add(complete::addresses(Cli::command)),
-        "targets" => arg.add(complete::addresses_or_files(Cli::command)),
+        "addresses" | "kinds" => arg.add(complete::addresses(typed)),
+        "targets" => arg.add(complete::addresses_or_files(typed)),
         _ => arg,
     };
     let nodes = |arg: clap::Arg| match arg.get_id().as_str() {
-        "drain" | "fail" | "cordon" | "uncordon" => arg.add(complete::names(Cli::command, "nodes")),
+        "drain" | "fail" | "cordon" | "uncordon" => arg.add(complete::names(typed, "nodes")),
         _ => arg,
     };
-    Cli::command()
-        .mut_arg("namespace", |arg| arg.add(complete::names(Cli::command, "namespaces")))
-        .mut_arg("output", |arg| arg.add(complete::formats(Cli::command)))
-        .mut_subcommand("export", |command| command.mut_arg("by", |arg| arg.hide_short_help(true)))
-        .mut_subcommand("plugins", |command| command.mut_arg("name", |arg| arg.add(complete::plugins())))
-        .mut_subcommand("what-if", |command| command.mut_args(nodes))
-        .mut_subcommands(|command| command.mut_args(addresses))
+    let of_one = |command: clap::Command| match command.get_name() {
+        "export" => command.mut_arg("by", |arg| arg.hide_short_help(true)),
+        "plugins" => command.mut_arg("name", |arg| arg.add(complete::plugins())),
+        "what-if" => command.mut_args(nodes),
+        _ => command,
+    };
+    command
+        .mut_arg("namespace", |arg| arg.add(complete::names(typed, "namespaces")))
+        .mut_arg("output", |arg| arg.add(complete::formats(typed)))
+        .mut_subcommands(|command| of_one(command).mut_args(addresses))
 }
 
 /// Parses the words of a command that something else than a user asks, without the name of the program.
@@ -76,7 +98,8 @@ impl Run for Cli {
 /// # Errors
 /// It asks for help, or is wrong.
 pub(super) fn parse() -> clap::error::Result<Cli> {
-    let matches = with_help().try_get_matches_from(against_file(arguments::all().iter().cloned()));
+    let words = link::with_command(against_file(arguments::all().iter().cloned()).collect(), with_help)?;
+    let matches = brief::read(&words).unwrap_or_else(|| with_help().try_get_matches_from(words));
     matches
         .inspect(show_flags)
         .and_then(|matches| refused_flags::check(with_help, matches))
@@ -151,7 +174,7 @@ const ABOUT_COLUMNS: usize = 66;
 const MORE_HELP: &str = "\
 Help of a command: ketcd help triage
 Flags of every command, such as -f, -n, --at and -o: ketcd help flags
-Version: ketcd --version";
+Version: ketcd --version; what a link of the page shows: ketcd --link URL";
 
 /// Leaves the flags of every command to `--help` and to their own page.
 fn briefly(arg: clap::Arg) -> clap::Arg {

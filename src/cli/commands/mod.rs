@@ -34,7 +34,7 @@ mod verify;
 mod watch;
 mod what_if;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use crate::cli::session::command::Run;
 
@@ -63,6 +63,15 @@ macro_rules! commands {
         ];
 
         impl Command {
+            /// The command of a name alone, as clap reads it among the others.
+            pub(super) fn one(name: &str) -> Option<clap::Command> {
+                let module = name.replace('-', "_");
+                $($(if module == stringify!($module) {
+                    return Some($module::$args::augment_args(clap::Command::new(name.to_owned())));
+                })*)*
+                None
+            }
+
             pub(super) fn as_run(&self) -> &dyn Run {
                 match self {
                     $($(Self::$command(args) => args,)*)*

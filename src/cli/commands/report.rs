@@ -9,6 +9,7 @@ use crate::cli::connection::inputs::inputs;
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::selectors::SelectArgs;
+use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
@@ -86,15 +87,30 @@ impl Ask for ReportArgs {
             session.cluster.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
             return Ok(Outcome::Nothing);
         }
-        let mut reach = reach_words(session.cluster.source.span().await?.compacted, session.cluster.source.is_one_moment());
+        let span = session.cluster.source.span().await?;
+        let revisions = (span.oldest.max(session.cluster.counted_after()), session.cluster.revision().await?);
+        let release = session.cluster.release().to_string();
+        let mut reach = reach_words(span.compacted, session.cluster.source.is_one_moment());
         if let Some(window) = session.cluster.window().await? {
             reach = format!("{reach}; {}", window_words(&window));
         }
         let source = session.cluster.source.status().await?.name;
         let title = self.title.as_deref().unwrap_or("What happened");
-        let heading = Heading { title, source: &source, reach: &reach, notes: &notes, script: PAGE_SCRIPT, style: PAGE_STYLE };
+        let is_part = !self.addresses.is_empty() || !session.cluster.options.selection.takes_all() || !self.by.take_all();
+        let heading = Heading {
+            title,
+            source: &source,
+            release: &release,
+            revisions,
+            reach: &reach,
+            notes: &notes,
+            invocation: invocation(),
+            is_part,
+            script: PAGE_SCRIPT,
+            style: PAGE_STYLE,
+        };
         let objects = report.len();
-        let still = session.cluster.still_wrong().await?;
+        let still = session.cluster.triage_of_everything().await?;
         destination.write(out, |out| report.write(&heading, &still, out))?;
         let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
         note(&format!("{objects} written to {}", destination.name()));

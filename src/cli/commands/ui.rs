@@ -19,7 +19,8 @@ use ketcd_serve::{Options, PageOptions};
 /// Serves a page on this machine and opens it: findings, the objects of any stretch of time with their states and changes, each object at any
 /// moment with who set its lines, scheduling decisions, nodes, and what changed between two moments. It follows a live cluster. --rev and
 /// --at say where it begins to look. The link that is printed holds a token, without which nobody reads the data. The page loads nothing from
-/// elsewhere. serve --ui serves it to other machines, with TLS; report writes it into a file.
+/// elsewhere. serve --ui serves it to other machines, with TLS; report writes it into a file. ketcd --link URL, without a command, prints what a
+/// link of the page shows as text.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # The incident in a browser\n\

@@ -45,6 +45,7 @@ pub fn places(
             uid: subject.uid.clone(),
         };
         let place = Place {
+            count: finding.subjects.len(),
             from: finding.since().map(jiff::Timestamp::as_millisecond),
             objects: finding.subjects.iter().take(MAX_OBJECTS).map(object).collect(),
             to: at.filter(|_| !lasts),

@@ -8,6 +8,7 @@ use ketcd_history::{AttributedChange, ChangeKind, Leases};
 use ketcd_kube::LabelSelector;
 use ketcd_store::Revision;
 
+use super::refusals::is_refused_by;
 use crate::contract::browser::{Bar, EventMark, Name, Row, State, Tick};
 use crate::report::Report;
 use crate::report::row::{ReportRow, Tick as RowTick};
@@ -112,12 +113,17 @@ impl FullRow {
             && filter.labels.as_ref().is_none_or(|labels| labels.matches(&last.labels))
             && (filter.image.is_empty() || last.images.iter().any(|image| has(&filter.image, image)))
             && (filter.by.is_empty() || ticks.iter().any(|tick| tick.by.as_deref().is_some_and(|by| has(&filter.by, by))))
-            && (filter.message.is_empty()
-                || events.iter().filter_map(|event| event.message.as_deref()).any(message)
-                || last.messages.iter().any(|text| message(text)))
+            && (filter.message.is_empty() || self.messages().any(message))
             && (filter.reason.is_empty()
                 || events.iter().filter_map(|event| event.reason.as_deref()).any(reason)
-                || ticks.iter().any(|tick| reason(&tick.label)))
+                || ticks.iter().any(|tick| reason(&tick.label))
+                || (kind == "Pod" && self.messages().any(|text| is_refused_by(&filter.reason, text))))
+    }
+
+    /// What Events and conditions say of it.
+    fn messages(&self) -> impl Iterator<Item = &str> {
+        let ReportRow { events, last, .. } = &self.0;
+        events.iter().filter_map(|event| event.message.as_deref()).chain(last.messages.iter().map(|text| &**text))
     }
 
     /// Its states, each with its beginning and its end.

@@ -365,7 +365,11 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             time: page.now.map(Time),
             warnings: page.warnings.iter().map(warning).collect(),
             window: None,
-            windows: page.windows.iter().map(|&(from, to, is_cut)| Window { from: Time(from), is_cut, to: Time(to) }).collect(),
+            windows: page
+                .windows
+                .iter()
+                .map(|window| Window { from: Time(window.from), is_cut: window.is_cut, to: Time(window.to) })
+                .collect(),
         }
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::command_line::{CommandLine, Invocation};
 use crate::since_last::SinceLast;
 use crate::words::trouble;
-use ketcd_cluster::triage::{Absence, Cause, StorageFacts, Warning};
+use ketcd_cluster::triage::{Absence, Answer, Cause, ChangeWindow, StorageFacts, Warning};
 use ketcd_history::AttributedChange;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_store::Revision;
@@ -31,7 +31,7 @@ pub struct TriagePage<'a> {
     /// The changes before it, oldest first.
     pub changes: &'a [AttributedChange],
     /// The periods that they cover, and whether the history begins within them.
-    pub windows: &'a [(Timestamp, Timestamp, bool)],
+    pub windows: &'a [ChangeWindow],
     /// etcd itself.
     pub storage: &'a StorageFacts,
     /// Why there was nothing to look at, where that is so.
@@ -65,6 +65,37 @@ pub struct TriagePage<'a> {
 }
 
 impl<'a> TriagePage<'a> {
+    /// An answer about everything, as `invocation` asked for it: nothing is limited to users or a namespace, and nothing is compared.
+    pub fn of(answer: &'a Answer, invocation: &'a Invocation) -> Self {
+        Self {
+            findings: &answer.findings,
+            causes: &answer.causes,
+            warnings: &answer.warnings,
+            counts: answer.counts,
+            now: answer.now,
+            not_before: answer.not_before,
+            revision: answer.revision,
+            is_past: answer.is_past,
+            changes: &answer.changed.changes,
+            windows: &answer.changed.windows,
+            storage: &answer.storage,
+            absence: answer.absence.clone(),
+            not_decoded: answer.not_decoded,
+            is_partial: answer.is_partial,
+            is_selected: answer.is_selected,
+            reduced: answer.reduced,
+            missing: answer.missing.len(),
+            by: None,
+            kube_system: answer.kube_system.as_deref(),
+            namespace: None,
+            asked: &[],
+            since_last: None,
+            invocation,
+            is_wide: false,
+            width: None,
+        }
+    }
+
     /// The changes that explain the finding at a place.
     pub fn causes_of(&self, place: usize) -> &'a [Cause] {
         self.causes.get(place).map_or(&[], Vec::as_slice)

@@ -18,8 +18,10 @@ use std::io;
 use bytes::Bytes;
 use jiff::Timestamp;
 
+use crate::contract::triage::{Finding, Triage};
+use crate::page::TriagePage;
 use ketcd_cluster::survey::{RowSelection, Unlisted};
-use ketcd_cluster::triage::StillWrong;
+use ketcd_cluster::triage::Answer;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::phases_of_one_moment;
@@ -97,6 +99,18 @@ impl Report {
     pub(crate) fn into_rows(mut self) -> Vec<ReportRow> {
         self.place_events();
         self.rows
+    }
+
+    /// The keys of the objects that have a row.
+    pub fn keys(&self) -> impl Iterator<Item = &Bytes> {
+        self.rows.iter().map(|row| &row.key)
+    }
+
+    /// Says how the objects of some keys are named to ketcd, where that is not simply by kind, namespace and name.
+    pub fn name(&mut self, addresses: &HashMap<Bytes, String>) {
+        for row in &mut self.rows {
+            row.address = addresses.get(&row.key).filter(|address| **address != row.usual_address()).cloned();
+        }
     }
 
     /// How many objects have a row.
@@ -248,11 +262,11 @@ impl Report {
         self.events.entry(place).or_default().push(mark);
     }
 
-    /// Writes the page; `still` is what is wrong at the end.
+    /// Writes the page; `still` is what is wrong at the end, as `triage` finds it: only that is called still wrong.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(mut self, heading: &Heading<'_>, still: &StillWrong, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(mut self, heading: &Heading<'_>, still: &Answer, out: &mut dyn io::Write) -> io::Result<()> {
         self.silence(still);
         self.place_events();
         let first = self.first.max(self.begins).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -261,6 +275,7 @@ impl Report {
         let span = (first.as_millisecond(), last.as_millisecond());
         let contents = page::Contents {
             span,
+            triage: self.triage(heading, still),
             standing: standing::standing_out(&self.rows, &self.by_uid, &lines, still, span),
             gaps: &self.gaps,
             rows: &self.rows,
@@ -268,6 +283,21 @@ impl Report {
             lines: &lines,
         };
         page::write(heading, &contents, &mut self.packer, out)
+    }
+
+    /// What is wrong at the end with what explains it; of a part of the cluster only what its rows show.
+    fn triage<'a>(&self, heading: &Heading<'a>, still: &'a Answer) -> Triage<'a> {
+        let mut triage = Triage::from(&TriagePage::of(still, heading.invocation));
+        if heading.is_part {
+            let rows: HashSet<[&str; 3]> =
+                self.rows.iter().map(|row| [row.kind.as_str(), row.namespace.as_str(), row.name.as_str()]).collect();
+            let is_shown =
+                |finding: &Finding<'_>| finding.objects.iter().any(|object| rows.contains(&[object.kind, object.namespace, object.name]));
+            triage.findings.retain(|finding| is_shown(finding) || finding.effects.iter().any(is_shown));
+            triage.changes.retain(|change| rows.contains(&[&*change.kind, &*change.namespace, &*change.name]));
+            triage.warnings.clear();
+        }
+        triage
     }
 
     /// Puts the Events to what they are about.
@@ -284,7 +314,7 @@ impl Report {
     }
 
     /// Marks the nodes that are silent at the end as silent, even if their conditions do not say so yet.
-    fn silence(&mut self, still: &StillWrong) {
+    fn silence(&mut self, still: &Answer) {
         let silent = still.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::NodeSilent);
         for (subject, since) in silent.flat_map(|finding| finding.subjects.iter().zip(std::iter::repeat(finding.since()))) {
             let row = self.rows.iter_mut().rfind(|row| row.kind == "Node" && row.name == subject.name && !row.ended());

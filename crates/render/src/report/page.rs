@@ -13,8 +13,11 @@ use sha2::{Digest, Sha256};
 use super::lines::ReportLine;
 use super::packer::Packer;
 use super::row::{ReportRow, Tick};
+use crate::command_line::Invocation;
+use crate::contract::triage::Triage;
 use ketcd_cluster::survey::Unlisted;
 use ketcd_history::ChangeKind;
+use ketcd_store::Revision;
 
 const PAGE_HTML: &str = include_str!("page.html");
 /// A marker near the beginning of every page.
@@ -31,10 +34,18 @@ pub struct Heading<'a> {
     pub title: &'a str,
     /// The source's name.
     pub source: &'a str,
+    /// The release of Kubernetes.
+    pub release: &'a str,
+    /// The first and the last revision that can be looked at.
+    pub revisions: (Revision, Revision),
     /// How far back the history reaches, in a sentence.
     pub reach: &'a str,
     /// Doubts that the reader must know of, one sentence each.
     pub notes: &'a [String],
+    /// How ketcd was called: the page's commands begin so.
+    pub invocation: &'a Invocation,
+    /// Whether only a part of the objects was asked for.
+    pub is_part: bool,
     /// The page's script, which reads what is written here (`crates/serve/ui`).
     pub script: &'a str,
     /// The page's style.
@@ -45,6 +56,8 @@ pub struct Heading<'a> {
 pub(super) struct Contents<'a> {
     /// From when to when, in milliseconds since 1970.
     pub span: (i64, i64),
+    /// What is wrong at the end.
+    pub triage: Triage<'a>,
     /// What stands out.
     pub standing: Vec<Value>,
     /// When nothing is readable.
@@ -103,10 +116,12 @@ impl Write for Inert<'_> {
 }
 
 fn write_data(heading: &Heading<'_>, contents: &Contents<'_>, out: &mut Inert<'_>) -> io::Result<()> {
-    let Contents { span, standing, gaps, rows, unlisted, lines } = contents;
+    let Contents { span, triage, standing, gaps, rows, unlisted, lines } = contents;
     let head = json!({
         "title": heading.title, "source": heading.source, "reach": heading.reach, "notes": heading.notes,
-        "stand": standing, "t0": span.0, "t1": span.1, "gaps": gaps.iter().map(|gap| [gap.0 - span.0, gap.1 - span.0]).collect::<Vec<_>>(),
+        "release": heading.release, "revisions": [heading.revisions.0.0, heading.revisions.1.0],
+        "call": heading.invocation.ketcd("").to_string(), "findings": triage.findings, "changes": triage.changes, "warnings": triage.warnings,
+        "lookedAt": (!heading.is_part).then_some(&triage.looked_at), "stand": standing, "t0": span.0, "t1": span.1, "gaps": gaps.iter().map(|gap| [gap.0 - span.0, gap.1 - span.0]).collect::<Vec<_>>(),
     });
     let head = head.to_string();
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
@@ -148,7 +163,7 @@ fn summary(row: &ReportRow, depth: usize, begin: i64) -> Value {
     let events: Vec<Value> =
         row.events.iter().map(|event| json!([relative(event.time), event.reason, event.kind.as_deref() == Some("Warning")])).collect();
     json!({
-        "k": row.kind, "ns": row.namespace, "n": row.name, "u": row.uid, "o": row.last.node, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
+        "k": row.kind, "ns": row.namespace, "n": row.name, "i": row.address, "u": row.uid, "o": row.last.node, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
         "s": states, "c": ticks, "v": events, "a": row.decisions.count(), "x": row.vanished,
     })
 }

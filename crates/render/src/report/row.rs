@@ -55,6 +55,8 @@ pub(crate) struct ReportRow {
     pub attempts: Vec<Value>,
     /// Its key.
     pub key: Bytes,
+    /// How it is named to ketcd, where that is not usual.
+    pub address: Option<String>,
     /// What its newest decoded version says of itself.
     pub last: LastVersion,
     /// Whether the versions themselves are kept.
@@ -139,11 +141,18 @@ impl ReportRow {
             decisions: Packed::default(),
             attempts: Vec::new(),
             key: attributed.change.key.clone(),
+            address: None,
             last: LastVersion::default(),
             keeps_versions: true,
             detector: StepDetector::default(),
             managed_fields,
         }
+    }
+
+    /// How an object of a usual kind is named to ketcd.
+    pub(super) fn usual_address(&self) -> String {
+        let kind = self.kind.to_lowercase();
+        if self.namespace.is_empty() { format!("{kind}/{}", self.name) } else { format!("{kind}/{}/{}", self.namespace, self.name) }
     }
 
     /// Whether the object is gone: what the key holds next is another one.

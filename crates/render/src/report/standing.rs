@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use ketcd_cluster::triage::StillWrong;
+use ketcd_cluster::triage::Answer;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of, waits_for_pod};
@@ -101,7 +101,7 @@ pub(super) fn standing_out(
     rows: &[ReportRow],
     by_uid: &HashMap<String, usize>,
     lines: &[ReportLine],
-    still: &StillWrong,
+    still: &Answer,
     (first, last): (i64, i64),
 ) -> Vec<Value> {
     let place_of = |wanted: usize| lines.iter().position(|line| matches!(line, ReportLine::Object(row, _) if *row == wanted));

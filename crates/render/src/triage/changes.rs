@@ -14,7 +14,7 @@ use super::super::visible::visible;
 use super::super::words::trouble::plural;
 use super::super::words::{intervention_words, name};
 use super::{DEFAULT_COLUMNS, MAX_FINDINGS_SHOWN, TriagePage, is_partial};
-use ketcd_cluster::triage::Cause;
+use ketcd_cluster::triage::{Cause, ChangeWindow};
 use ketcd_history::audit::Authorship;
 use ketcd_history::timeline::Subject;
 use ketcd_history::{ActorFrom, AttributedChange, intervention};
@@ -59,7 +59,7 @@ pub(super) fn ago(before: SignedDuration) -> String {
 /// Writes the changes that explain no finding: those of one author in one namespace as one line or, where all is shown, each.
 pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let explain: BTreeSet<usize> = page.causes.iter().flatten().map(|cause| cause.change).collect();
-    let windows = page.windows.iter().map(|(from, to, is_cut)| {
+    let windows = page.windows.iter().map(|ChangeWindow { from, to, is_cut, .. }| {
         let cut = if *is_cut { " (the readable history begins within it)" } else { "" };
         format!("from {} to {}{cut}", from.strftime("%H:%M:%S"), to.strftime("%H:%M:%S"))
     });

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use ketcd_cluster::triage::Answer;
 use ketcd_cluster::{At, Cluster, Options, Revision, files};
 use ketcd_history::trouble::TroubleKind;
@@ -27,35 +26,7 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
 
 /// The same since an earlier triage.
 fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceLast>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
-    let windows: Vec<(Timestamp, Timestamp, bool)> =
-        answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
-    show(&TriagePage {
-        findings: &answer.findings,
-        causes: &answer.causes,
-        warnings: &answer.warnings,
-        counts: answer.counts,
-        now: answer.now,
-        not_before: answer.not_before,
-        revision: answer.revision,
-        is_past: answer.is_past,
-        changes: &answer.changed.changes,
-        windows: &windows,
-        storage: &answer.storage,
-        absence: answer.absence.clone(),
-        not_decoded: answer.not_decoded,
-        is_partial: answer.is_partial,
-        is_selected: answer.is_selected,
-        reduced: answer.reduced,
-        missing: answer.missing.len(),
-        by: None,
-        kube_system: answer.kube_system.as_deref(),
-        namespace: None,
-        asked: &[],
-        since_last: since,
-        is_wide: false,
-        width,
-        invocation: &fixture::PLAIN_INVOCATION,
-    })
+    show(&TriagePage { since_last: since, width, ..TriagePage::of(answer, &fixture::PLAIN_INVOCATION) })
 }
 
 /// The JSON of an answer, compared with an earlier one where it is given.

@@ -1,7 +1,7 @@
 //! What the page is answered from: the cluster as its newest revision stands, the index of its objects, and the moments that are looked at.
 
-use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -13,7 +13,7 @@ use ketcd_history::diff::ManagedFields;
 use ketcd_render::browser::{FullRow, RowSet, finding_ids};
 use ketcd_render::command_line::Invocation;
 use ketcd_store::{At, Revision};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell, OwnedMutexGuard, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use super::served_cluster::Served;
@@ -28,8 +28,8 @@ const KEPT_ANSWER_BYTES: usize = 16 << 20;
 /// A cluster with no more objects and changes than these has every row read once and kept.
 const MAX_KEPT_ROWS: usize = 5_000;
 const MAX_KEPT_CHANGES: usize = 40_000;
-/// How many questions are answered at once that take much of the machine.
-const HEAVY_QUESTIONS: usize = 2;
+/// How many questions are answered at once that take much of the machine: each may hold some hundred megabytes of a large cluster.
+const HEAVY_QUESTIONS: usize = 1;
 /// How many others.
 const LIGHT_QUESTIONS: usize = 4;
 
@@ -59,6 +59,8 @@ pub(crate) struct Stand {
     later: OnceCell<HashSet<String>>,
     moments: Mutex<VecDeque<(Revision, Arc<Cluster>)>>,
     answers: Mutex<VecDeque<(String, Bytes)>>,
+    /// The questions that are being answered.
+    asked: Mutex<HashMap<String, Weak<AsyncMutex<()>>>>,
 }
 
 impl Page {
@@ -119,7 +121,17 @@ impl Page {
 impl Stand {
     fn new(cluster: Arc<Cluster>, newest: Revision) -> Self {
         let (index, families, rows, later) = (OnceCell::new(), OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { cluster, newest, index, families, rows, later, moments: Mutex::default(), answers: Mutex::default() }
+        Self {
+            cluster,
+            newest,
+            index,
+            families,
+            rows,
+            later,
+            moments: Mutex::default(),
+            answers: Mutex::default(),
+            asked: Mutex::default(),
+        }
     }
 
     /// Returns the cluster at a revision.
@@ -230,7 +242,24 @@ impl Stand {
     /// # Errors
     /// The source cannot be read.
     pub(crate) async fn later(&self) -> Result<&HashSet<String>> {
-        self.later.get_or_try_init(|| async { Ok(finding_ids(&waited(self.cluster.still_wrong())?.findings)) }).await
+        self.later.get_or_try_init(|| async { Ok(finding_ids(&waited(self.cluster.still_wrong())?)) }).await
+    }
+
+    /// Waits until nobody else is being answered the same question.
+    pub(crate) async fn alone(&self, question: &str) -> OwnedMutexGuard<()> {
+        let lock = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.retain(|_, lock| lock.strong_count() > 0);
+            match asked.get(question).and_then(Weak::upgrade) {
+                Some(lock) => lock,
+                None => {
+                    let lock = Arc::new(AsyncMutex::new(()));
+                    asked.insert(question.to_owned(), Arc::downgrade(&lock));
+                    lock
+                }
+            }
+        };
+        lock.lock_owned().await
     }
 
     /// Returns an answer that was given before.

@@ -1,4 +1,4 @@
-//! Work that holds a thread: what it borrows cannot go from one to another.
+//! Work that holds a thread: triage and a scheduling decision borrow so much that their futures cannot be shown to be `Send` for all lifetimes.
 
 /// Waits on this thread; others take over what else it had to do.
 pub(crate) fn waited<T>(work: impl Future<Output = T>) -> T {

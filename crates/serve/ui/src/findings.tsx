@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type Answer, usePage, type Context } from "./context";
-import { named, Failed, Time, Tone } from "./parts";
+import { copy, named, Failed, Time, Tone } from "./parts";
 import type { Finding, Findings as FindingsAnswer, Subject, TriageChange } from "./source/contract";
 import type { Interval } from "./strip";
 import { within } from "./scale";
@@ -57,14 +57,15 @@ export const standing = (finding: Finding, answer: FindingsAnswer, cursorMs: num
   return words.join(", ");
 };
 
-export const who = (finding: Finding): string => {
+export const who = (finding: Finding, answer: FindingsAnswer): string => {
   const [first] = finding.objects;
-  const subject = finding.owner && finding.objects.length > 1 ? finding.owner : first;
-  return subject ? `${named(subject)}${finding.objects.length > 1 ? ` (${count(finding.objects.length, "object")})` : ""}` : "";
+  const all = answer.places[finding.id]?.count ?? finding.objects.length;
+  const subject = finding.owner && all > 1 ? finding.owner : first;
+  return subject ? `${named(subject)}${all > 1 ? ` (${count(all, "object")})` : ""}` : "";
 };
 
 export const Findings = ({ answer }: { answer: Answer<FindingsAnswer> }): JSX.Element => {
-  const { state, cursorMs } = usePage();
+  const { state, cursorMs, say } = usePage();
   const [isOpen, setOpen] = useState(true);
   const { value, failure } = answer;
   const all = value?.triage.findings ?? [];
@@ -74,6 +75,7 @@ export const Findings = ({ answer }: { answer: Answer<FindingsAnswer> }): JSX.El
       <h2>
         <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "▾" : "▸"} {value ? (all.length > 0 ? count(all.length, "finding") : "Nothing is wrong") : "Findings"}{state.at === null ? "" : " at the cursor"}</button>
         {looked && <span class="faint">{count(looked.pods, "pod")}, {count(looked.nodes, "node")}, {count(looked.workloads, "workload")} looked at{answer.busy ? "…" : ""}</span>}
+        {value?.command && <button type="button" class="button" title={`As text: ${line(value.command)}`} onClick={() => copy(value.command, say, "the command is copied")}>Command</button>}
         {value?.triage.absence && <span>{line(value.triage.absence.message)}</span>}
       </h2>
       {failure && <Failed failure={failure} />}
@@ -93,15 +95,15 @@ const Row = ({ finding, answer, isPicked, cursorMs }: { finding: Finding; answer
       <button type="button" aria-expanded={isPicked} onClick={() => (isPicked ? page.go({ finding: null }) : jump(page, answer, finding))}>
         <Tone tone={toneOf(finding)} />
         <span class="what cut">{line(finding.what)}</span>
-        <span class="who cut">{who(finding)}</span>
+        <span class="who cut">{who(finding, answer)}</span>
         <span class="long">{standing(finding, answer, cursorMs)}</span>
       </button>
-      {isPicked && <More finding={finding} />}
+      {isPicked && <More finding={finding} answer={answer} />}
     </li>
   );
 };
 
-const More = ({ finding }: { finding: Finding }): JSX.Element => (
+const More = ({ finding, answer }: { finding: Finding; answer: FindingsAnswer }): JSX.Element => (
   <div class="more">
     {finding.detail && <p>{line(finding.detail)}</p>}
     {finding.message && !finding.detail.includes(finding.message) && <p class="faint">{line(finding.message)}</p>}
@@ -113,8 +115,8 @@ const More = ({ finding }: { finding: Finding }): JSX.Element => (
         <span class="faint">{relation.toLowerCase()}{secondsBefore === null ? "" : `, ${lasting(secondsBefore * 1000)} before`}</span>
       </p>
     ))}
-    {finding.effects.map((effect, index) => <p key={index}><b>Follows</b> {line(effect.what)}: {who(effect)} <span class="faint">{line(effect.detail)}</span></p>)}
-    {finding.objects.length > 1 && <p class="chips">{finding.objects.slice(0, 12).map((object) => <SubjectLink key={object.uid || object.name} subject={object} />)}{finding.objects.length > 12 && <span class="faint">and {finding.objects.length - 12} more</span>}</p>}
+    {finding.effects.map((effect, index) => <p key={index}><b>Follows</b> {line(effect.what)}: {who(effect, answer)} <span class="faint">{line(effect.detail)}</span></p>)}
+    {finding.objects.length > 1 && <p class="chips">{finding.objects.slice(0, 12).map((object) => <SubjectLink key={object.uid || object.name} subject={object} />)}{(answer.places[finding.id]?.count ?? 0) > 12 && <span class="faint">and {((answer.places[finding.id]?.count ?? 0) - 12).toLocaleString("en")} more</span>}</p>}
   </div>
 );
 

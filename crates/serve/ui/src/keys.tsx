@@ -13,7 +13,7 @@ import { cursorIn } from "./strip";
 /** The keys and what they do, for readers. */
 const LISTED: readonly [string, string][] = [
   ["/", "filter"], ["j k ↓ ↑", "next and previous row; Enter opens it, → ← open and shut groups"], ["[ ]", "previous and next change of the object"], ["f F", "next and previous finding"],
-  ["+ −", "zoom in and out around the cursor"], ["h l", "move back and on in time"], ["0", "the whole window"], [", ;", "the cursor back and on"], [".", "the newest moment"], ["1 – 7", "timeline, YAML, diff, Events, related, decision, node"],
+  ["+ −", "zoom in and out around the cursor"], ["h l", "move back and on in time"], ["0", "the whole window"], ["@", "type a moment: a time or a revision"], [", ;", "the cursor back and on"], [".", "the newest moment"], ["1 – 7", "timeline, YAML, diff, Events, related, decision, node"],
   ["d", "what changed between two moments, and back"], ["g", "group by namespace, owner, node or nothing"], ["x", "show and hide deleted objects"], ["q", "show and fold quiet objects"], ["c", "copy the link"], ["m", "copy as Markdown"],
   ["t", "title of the view"], ["z", "UTC or local time"], ["n", "light, dark, or as the system"], ["Escape", "close the panel"], ["?", "this list"],
 ];
@@ -34,7 +34,7 @@ const actions = (page: Context, findings: Findings | null, help: () => void): { 
     tree?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: false }));
   };
   return {
-    "/": () => document.getElementById("filter")?.focus(),
+    "/": () => document.getElementById("filter")?.focus(), "@": () => document.getElementById("moment")?.focus(),
     j: () => rows("ArrowDown"), k: () => rows("ArrowUp"), ArrowDown: () => rows("ArrowDown"), ArrowUp: () => rows("ArrowUp"),
     "[": () => step(-1), "]": () => step(1), f: () => nextFinding(page, findings, 1), F: () => nextFinding(page, findings, -1),
     "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), h: () => move(-0.25), l: () => move(0.25), "0": () => go({ from: null, to: null }),

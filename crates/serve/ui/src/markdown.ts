@@ -29,7 +29,7 @@ const findingLines = ({ cursorMs, state }: Context, findings: Findings): string[
   if (all.length === 0) return ["Nothing is wrong.", ""];
   const out = ["### Findings", ""];
   for (const finding of all.slice(0, MAX_LINES)) {
-    out.push(`- **${plain(finding.what)}** ${plain(who(finding))}, ${standing(finding, findings, cursorMs)}. ${plain(finding.detail)}`.trimEnd());
+    out.push(`- **${plain(finding.what)}** ${plain(who(finding, findings))}, ${standing(finding, findings, cursorMs)}. ${plain(finding.detail)}`.trimEnd());
     for (const { change, secondsBefore } of finding.causes) {
       const ms = parse(change.time);
       out.push(`  - cause: ${plain(named(change))} ${plain(change.what)} by ${plain(change.by ?? "nobody known")}${ms === null ? "" : `, ${full(ms, state.zone)}`}${secondsBefore === null ? "" : `, ${lasting(secondsBefore * 1000)} before`}`);

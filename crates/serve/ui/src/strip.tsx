@@ -6,7 +6,7 @@ import { press, turn, type Gesture } from "./gesture";
 import { colours, hatch, prepared } from "./rows/draw";
 import { moment, type Span, within, x, zoomed } from "./scale";
 import type { Window } from "./source/contract";
-import { clock, day, full, lasting, marks, zoneName } from "./time";
+import { clock, day, full, lasting, marks, momentIn, zoneName } from "./time";
 import type { Tone } from "./tones";
 
 /** A finding as the strip draws it. */
@@ -36,7 +36,7 @@ export const TimeStrip = ({ intervals, theme }: { intervals: readonly Interval[]
   return (
     <section class="time" aria-label="time">
       <div class="line">
-        <span class="now">{cursorMs === null ? "undated" : full(cursorMs, state.zone)} {zoneName(state.zone, whole.to)}</span>
+        <MomentField />
         {state.at !== null && "revision" in state.at && <span class="faint">r{state.at.revision}</span>}
         {atOf(state.at) !== atOf(newest(page.window)) && <button type="button" class="button" title="Look at the newest moment (.)" onClick={() => go({ at: newest(page.window) }, true)}>Newest</button>}
         <span class="grow" />
@@ -53,6 +53,27 @@ export const TimeStrip = ({ intervals, theme }: { intervals: readonly Interval[]
         {size.width > 0 && (["from", "to"] as const).map((edge) => <Handle key={edge} edge={edge} width={size.width} />)}
       </div>
     </section>
+  );
+};
+
+/** The cursor's time, and the field that sets it. */
+const MomentField = (): JSX.Element => {
+  const { window, state, cursorMs, whole, go, say } = usePage();
+  const shown = cursorMs === null ? "undated" : full(cursorMs, state.zone);
+  const put = (event: Event): void => {
+    event.preventDefault();
+    const field = (event.currentTarget as HTMLFormElement).elements.namedItem("moment") as HTMLInputElement;
+    const revision = field.value.trim().match(/^r?(\d{1,15})$/i)?.[1];
+    const ms = momentIn(field.value, cursorMs ?? whole.to, state.zone);
+    if (revision === undefined && ms === null) return say("a moment is a time such as 22:16:12, a date with a time, or a revision such as r812");
+    go({ at: revision !== undefined ? { revision: Math.min(Math.max(Number(revision), window.first.revision), window.last.revision) } : cursorAt(ms!, window) }, true);
+    field.blur();
+  };
+  return (
+    <form class="moment" onSubmit={put}>
+      <input name="moment" id="moment" class="now" key={shown} defaultValue={shown} aria-label="the moment looked at: a time or a revision" title="The moment looked at: type a time or a revision ( @ )" autocomplete="off" spellcheck={false} onFocus={(event) => event.currentTarget.select()} onKeyDown={(event) => { if (event.key === "Escape") { event.currentTarget.value = shown; event.currentTarget.blur(); } event.stopPropagation(); }} />
+      <span>{zoneName(state.zone, whole.to)}</span>
+    </form>
   );
 };
 

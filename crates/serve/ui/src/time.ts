@@ -51,6 +51,16 @@ export const parse = (time: string | null | undefined): number | null => {
   return Number.isNaN(ms) ? null : ms;
 };
 
+/** The moment that a text names: `22:16:12` on the day of another moment, a date with a time, or RFC 3339; null where it is none. */
+export const momentIn = (text: string, near: number, zone: Zone): number | null => {
+  const found = text.trim().match(/^(?:(\d{4}-\d{2}-\d{2})[T ])?(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,3})?))?(Z|[+-]\d{2}:\d{2})?$/i);
+  if (!found) return null;
+  const [, date, hour, minute, second, offset] = found;
+  const ms = Date.parse(`${date ?? day(near, zone)}T${hour!.padStart(2, "0")}:${minute}:${second ?? "00"}${offset?.toUpperCase() ?? "Z"}`);
+  if (Number.isNaN(ms)) return null;
+  return offset || zone === "utc" ? ms : ms + new Date(ms).getTimezoneOffset() * MINUTE;
+};
+
 /** `UTC`, or the local zone's distance from it. */
 export const zoneName = (zone: Zone, ms: number): string => {
   if (zone === "utc") return "UTC";

@@ -16,7 +16,7 @@ export const HOSTILE = "hostile";
 
 /** What the page and its pictures name is the same wherever the repository lies. */
 const FILE = "snapshot.db.zst";
-const folderOf = (capture) => (capture === HOSTILE ? `${TESTDATA}/hostile` : `${TESTDATA}/captures/${capture}`);
+export const folderOf = (capture) => (capture === HOSTILE ? `${TESTDATA}/hostile` : `${TESTDATA}/captures/${capture}`);
 
 export const tests = [];
 export const test = (name, run) => tests.push({ name, run });
@@ -54,9 +54,10 @@ const reported = (capture) => {
 };
 
 /** Opens a view. The page's `problems` are what went wrong in it: errors, what the policy blocked, requests to elsewhere. */
-export const open = async ({ capture, from = "served", hash = "", width = 1440, height = 900, dark = false, reduced = true }) => {
+export const open = async ({ capture, from = "served", hash = "", width = 1440, height = 900, dark = false, reduced = true, prepared = null }) => {
   browser ??= await chromium.launch({ executablePath: process.env.KETCD_TEST_CHROMIUM, args: ["--no-sandbox", "--font-render-hinting=none"] });
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: reduced ? "reduce" : "no-preference", timezoneId: "Asia/Kolkata", permissions: ["clipboard-read", "clipboard-write"] });
+  await prepared?.(context);
   const page = await context.newPage();
   const link = from === "file" ? await reported(capture) : await served(capture);
   const origin = new URL(link).origin;
@@ -78,7 +79,9 @@ export const settled = async (page) => {
     () => {
       const counts = document.querySelector("#counts, .changed table, .changed .note");
       const reads = [...document.querySelectorAll("[role=status]")].some((element) => element.textContent.includes("Reading…"));
-      const busy = document.querySelector(".busy.on, .name.faint");
+      // Until they are there, the list of findings has no number.
+      const findings = document.querySelector(".findings h2 button")?.textContent.trim().endsWith("Findings") && !document.querySelector(".findings .note");
+      const busy = findings || document.querySelector(".busy.on, .name.faint");
       const now = document.querySelector("#page")?.innerText.length;
       const same = window.lastLength === now;
       window.lastLength = now;
@@ -111,7 +114,7 @@ export const sound = async (page, words) => {
 /** What a reader sees of a view, apart from what says whether it is served. */
 export const seen = (page) =>
   page.evaluate(() => ({
-    cursor: document.querySelector(".now")?.textContent,
+    cursor: document.querySelector(".now")?.value,
     stretch: document.querySelector(".stretch")?.textContent,
     filter: document.querySelector("#filter")?.value,
     counts: document.querySelector("#counts")?.textContent,

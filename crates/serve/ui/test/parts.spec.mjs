@@ -61,3 +61,29 @@ test("parts: an axis has marks at round times", async () => {
   equals([lasting(4_100), lasting(125_000), lasting(42), lasting(9e6), lasting(3e8)], ["4.1 s", "2 min 5 s", "42 ms", "2 h 30 min", "3 d 11 h"], "durations");
   equals(full(8.64e15 + 1, "utc").includes("?"), true, "a time without a date");
 });
+
+test("parts: a moment is typed as one says it", async () => {
+  const { momentIn } = await load("time.ts");
+  const near = Date.UTC(2026, 10, 20, 22, 15, 50);
+  for (const [text, ms] of [
+    ["22:16:12", Date.UTC(2026, 10, 20, 22, 16, 12)], [" 9:05 ", Date.UTC(2026, 10, 20, 9, 5)], ["22:16:12.876", Date.UTC(2026, 10, 20, 22, 16, 12, 876)], ["2026-11-19 01:02", Date.UTC(2026, 10, 19, 1, 2)],
+    ["2026-11-19T01:02:03Z", Date.UTC(2026, 10, 19, 1, 2, 3)], ["2026-11-19T01:02:03+05:30", Date.UTC(2026, 10, 18, 19, 32, 3)], ["r812", null], ["25:99", null], ["", null], ["yesterday", null],
+  ]) equals(momentIn(text, near, "utc"), ms, text);
+});
+
+test("parts: selectors choose as a server's do", async () => {
+  const { selector } = await load("source/facts.ts");
+  const labels = { app: "web", tier: "front" };
+  for (const [text, fits] of [
+    ["app=web", true], ["app==web,tier!=db", true], ["app=db", false], ["app in (db, web),tier", true], ["app notin (web)", false], ["none notin (web)", true], ["!canary", true], ["!app", false], ["canary", false], ["app=", false], ["constructor", false],
+  ]) equals(selector(text)?.(labels), fits, text);
+  for (const text of ["", "a=b=c", "a in b", "a,,b", "=x"]) equals(selector(text), null, text);
+});
+
+test("parts: what a pod requests", async () => {
+  const { amount, podRequests, quantity } = await load("source/requests.ts");
+  equals(["250m", "64Mi", "1.5Gi", "2e3", "1k", "x", ""].map(amount), [0.25, 67108864, 1610612736, 2000, 1000, null, null], "quantities");
+  const container = (cpu, memory, restartPolicy) => ({ resources: { requests: { cpu, memory } }, ...(restartPolicy ? { restartPolicy } : {}) });
+  const sums = podRequests({ spec: { containers: [container("100m", "64Mi"), container("150m", "64Mi")], initContainers: [container("50m", "32Mi", "Always"), container("1", "16Mi")], overhead: { cpu: "10m" } } });
+  equals([...sums].map(([name, sum]) => quantity(name, sum)), ["1060m", "160Mi"], "containers that run alone, and those that go on");
+});

@@ -61,6 +61,8 @@ pub struct Asked {
     pub with_quiet: bool,
     /// Whether objects that were deleted by its end have rows.
     pub with_deleted: bool,
+    /// An object that has a row even if nothing happened to it, unless the filter hides it.
+    pub looked_at: Option<usize>,
 }
 
 /// An object with a row.
@@ -109,7 +111,7 @@ pub struct Counts {
 pub struct Chosen {
     /// The groups, the busiest first; nodes before them.
     pub groups: Vec<RowGroup>,
-    /// The rows, group by group.
+    /// The rows, in the order of the index: [`Chosen::in_order`] puts those in order that are shown.
     pub rows: Vec<Placed>,
     /// What was counted.
     pub counts: Counts,
@@ -129,7 +131,7 @@ pub fn choose(index: &Index, families: Option<&Families>, asked: &Asked) -> Chos
         }
         let changes = object.within(asked.after, asked.to).len();
         let group = groups.of(index, families, life, asked.grouping);
-        if changes == 0 && !asked.with_quiet {
+        if changes == 0 && !asked.with_quiet && asked.looked_at != Some(life) {
             counts.quiet += 1;
             groups.all[group].quiet += 1;
             continue;
@@ -147,7 +149,21 @@ pub fn choose(index: &Index, families: Option<&Families>, asked: &Asked) -> Chos
     order.iter().enumerate().for_each(|(place, &group)| places[group] = place);
     rows.iter_mut().for_each(|row| row.group = places[row.group]);
     let groups = order.into_iter().map(|group| all[group].clone()).collect();
-    Chosen { groups, rows: in_order(index, families, rows), counts }
+    Chosen { groups, rows, counts }
+}
+
+impl Chosen {
+    /// The rows of a group, or all group by group, in the order in which they are shown: below their owners, where families are known.
+    pub fn in_order(&self, index: &Index, families: Option<&Families>, group: Option<usize>) -> Vec<Placed> {
+        let mut rows: Vec<Placed> = self.rows.iter().filter(|row| group.is_none_or(|group| group == row.group)).copied().collect();
+        match families {
+            Some(families) => below_owners(index, families, rows),
+            None => {
+                rows.sort_by(|a, b| (a.group, order_of(index, a.life)).cmp(&(b.group, order_of(index, b.life))));
+                rows
+            }
+        }
+    }
 }
 
 /// The group of nodes.
@@ -218,21 +234,23 @@ fn named(index: &Index, families: Option<&Families>, life: usize, grouping: Grou
     }
 }
 
+/// By what rows of one owner are ordered.
+fn order_of(index: &Index, life: usize) -> (usize, &str, &str, &str, i64) {
+    let object = &index.lives[life];
+    (rank(&object.kind), &*object.kind, &*object.namespace, &*object.name, object.first())
+}
+
 /// Puts rows in order: group by group, below their owners.
-fn in_order(index: &Index, families: Option<&Families>, mut rows: Vec<Placed>) -> Vec<Placed> {
+fn below_owners(index: &Index, families: &Families, mut rows: Vec<Placed>) -> Vec<Placed> {
     let place_of: HashMap<(usize, usize), usize> = rows.iter().enumerate().map(|(place, row)| ((row.group, row.life), place)).collect();
-    let key = |life: usize| {
-        let object = &index.lives[life];
-        (rank(&object.kind), object.kind.clone(), object.namespace.clone(), object.name.clone(), object.first())
-    };
     let mut paths: Vec<_> = Vec::with_capacity(rows.len());
     for row in &mut rows {
-        let owners = families.map(|families| families.owners(row.life)).unwrap_or_default();
         // Owners without a row are left out.
-        let mut path: Vec<_> = owners.into_iter().filter(|&owner| place_of.contains_key(&(row.group, owner))).map(key).collect();
+        let owners = families.owners(row.life).into_iter().filter(|&owner| place_of.contains_key(&(row.group, owner)));
+        let mut path: Vec<_> = owners.map(|owner| order_of(index, owner)).collect();
         path.reverse();
         row.depth = path.len();
-        path.push(key(row.life));
+        path.push(order_of(index, row.life));
         paths.push((row.group, path));
     }
     let mut order: Vec<usize> = (0..rows.len()).collect();

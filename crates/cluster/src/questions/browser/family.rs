@@ -163,6 +163,7 @@ fn said(index: &Index, decoder: &Decoder, fields: &FieldSet, event: &Event) -> O
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(Box::<str>::from);
     let owners = object["metadata"]["ownerReferences"].as_array();
     let owner = owners.and_then(|owners| owners.iter().find(|owner| owner["controller"] == true).or(owners.first()));
-    let node = (object["kind"] == "Pod").then(|| text(&object["spec"]["nodeName"])).flatten();
+    // The kind is not among the fields that were decoded.
+    let node = (&*index.lives[life].kind == "Pod").then(|| text(&object["spec"]["nodeName"])).flatten();
     Some(Said { life, uid: text(&object["metadata"]["uid"]).unwrap_or_default(), owner: owner.and_then(|owner| text(&owner["uid"])), node })
 }

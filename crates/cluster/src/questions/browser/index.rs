@@ -1,6 +1,7 @@
 //! Every object that there was, and the revisions that changed it: one pass over the history that decodes nothing.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -58,6 +59,21 @@ impl Life {
         self.is_event() || &*self.kind == "Lease"
     }
 
+    /// What is called so, of an Event, which is called `<object>.<digits>`.
+    fn about(&self) -> Option<&str> {
+        self.name.rsplit_once('.').map(|(about, _)| about)
+    }
+
+    /// Where an Event stands among others.
+    fn place_of_event(&self) -> (&str, Option<&str>) {
+        (&*self.namespace, self.about())
+    }
+
+    /// By what an object is found.
+    fn full_name(&self) -> (&str, &str, &str) {
+        (&*self.kind, &*self.namespace, &*self.name)
+    }
+
     /// Whether it is an Event.
     pub fn is_event(&self) -> bool {
         &*self.kind == "Event"
@@ -77,10 +93,10 @@ pub struct Index {
     pub last: Revision,
     /// The revisions that changed something, one for each change, ascending: without Events and leases.
     counted: Vec<i64>,
-    /// The Events by the namespace and the name of what they are about.
-    events: HashMap<(Arc<str>, Box<str>), Vec<usize>>,
-    /// The last object of a kind, a namespace and a name; no Events.
-    by_name: HashMap<(Arc<str>, Arc<str>, Box<str>), usize>,
+    /// The places of the Events, by the namespace and the name of what they are about.
+    events: Vec<usize>,
+    /// The places of all others by kind, namespace and name, those of one name from the oldest on.
+    by_name: Vec<usize>,
 }
 
 impl Index {
@@ -101,15 +117,11 @@ impl Index {
         lives.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.first().cmp(&b.first())));
         let mut counted: Vec<i64> = lives.iter().filter(|life| !life.is_quiet()).flat_map(|life| life.changes.iter().copied()).collect();
         counted.sort_unstable();
-        let mut events: HashMap<(Arc<str>, Box<str>), Vec<usize>> = HashMap::new();
-        for (place, life) in lives.iter().enumerate().filter(|(_, life)| life.is_event()) {
-            // An Event is called `<object>.<digits>`.
-            if let Some((about, _)) = life.name.rsplit_once('.') {
-                events.entry((Arc::clone(&life.namespace), about.into())).or_default().push(place);
-            }
-        }
-        let name = |life: &Life| (Arc::clone(&life.kind), Arc::clone(&life.namespace), life.name.clone());
-        let by_name = lives.iter().enumerate().filter(|(_, life)| !life.is_event()).map(|(place, life)| (name(life), place)).collect();
+        lives.iter_mut().for_each(|life| life.changes.shrink_to_fit());
+        let (mut events, mut by_name): (Vec<usize>, Vec<usize>) = (0..lives.len()).partition(|&place| lives[place].is_event());
+        events.retain(|&place| lives[place].about().is_some());
+        events.sort_by(|&a, &b| lives[a].place_of_event().cmp(&lives[b].place_of_event()));
+        by_name.sort_by(|&a, &b| lives[a].full_name().cmp(&lives[b].full_name()));
         Ok(Self { lives, gaps, first, last, counted, events, by_name })
     }
 
@@ -119,26 +131,35 @@ impl Index {
         before(to).saturating_sub(before(after))
     }
 
+    /// The objects that a key ever held, by their places, from the oldest on.
+    pub fn lives_of(&self, key: &[u8]) -> Range<usize> {
+        let begin = self.lives.partition_point(|life| *life.key < *key);
+        begin..begin + self.lives[begin..].iter().take_while(|life| life.key == key).count()
+    }
+
     /// The object that a key held at a revision: the last one that had begun by then, or else the first.
     pub fn life_at(&self, key: &[u8], revision: Revision) -> Option<usize> {
-        let begin = self.lives.partition_point(|life| *life.key < *key);
-        let of_key = self.lives[begin..].iter().take_while(|life| life.key == key).count();
-        let begun = self.lives[begin..begin + of_key].iter().filter(|life| life.first() <= revision.0).count();
-        (of_key > 0).then(|| begin + begun.max(1) - 1)
+        let of_key = self.lives_of(key);
+        let begun = self.lives[of_key.clone()].iter().filter(|life| life.first() <= revision.0).count();
+        (!of_key.is_empty()).then(|| of_key.start + begun.max(1) - 1)
     }
 
     /// The Events about an object, as their names say.
     pub fn events_about(&self, life: &Life) -> &[usize] {
         // What has no namespace is told of in this one (client-go tools/record/event.go).
-        let namespace: Arc<str> = if life.namespace.is_empty() { "default".into() } else { Arc::clone(&life.namespace) };
-        let about: (Arc<str>, Box<str>) = (namespace, life.name.clone());
-        self.events.get(&about).map_or(&[], Vec::as_slice)
+        let namespace = if life.namespace.is_empty() { "default" } else { &*life.namespace };
+        let about = (namespace, Some(&*life.name));
+        let begin = self.events.partition_point(|&place| self.lives[place].place_of_event() < about);
+        let end = self.events.partition_point(|&place| self.lives[place].place_of_event() <= about);
+        &self.events[begin..end]
     }
 
     /// The last object of a kind that had this name.
     pub fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<usize> {
-        let name: (Arc<str>, Arc<str>, Box<str>) = (kind.into(), namespace.into(), name.into());
-        self.by_name.get(&name).copied()
+        let wanted = (kind, namespace, name);
+        let end = self.by_name.partition_point(|&place| self.lives[place].full_name() <= wanted);
+        let place = self.by_name[..end].last().copied()?;
+        (self.lives[place].full_name() == wanted).then_some(place)
     }
 
     /// The objects that may have rows: neither Events nor, unless they are asked for, leases.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::{Selection, WindowEnd};
-use ketcd_render::browser::{interventions, kind_differences};
+use ketcd_render::browser::{View, interventions, kind_differences};
 use ketcd_render::contract::browser::Changed;
 use ketcd_store::Revision;
 
@@ -38,10 +38,12 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Changed> {
     let mut found = diff(&states, &[], &Selection::default()).await.map_err(failed)?.differences;
     found.retain(|named| is_asked(&named.subject.namespace));
     let addresses = asked.addresses(&found.iter().map(|named| &*named.difference.key).collect::<Vec<_>>()).await?;
-    let span = format!("{}..{}", from.revision.max(1), to.revision);
+    // A flag takes one namespace.
+    let namespace = asked.query.get("namespace").filter(|namespace| !namespace.contains(',')).map(str::to_owned);
+    let view = View::Changed(Revision(from.revision.max(1)).into(), until.into(), namespace);
     Ok(Changed {
         authors,
-        command: asked.page.invocation.ketcd("diff").and("--rev").word(&span).to_string(),
+        command: asked.command(&view),
         from,
         interventions_left: left + unseen,
         kinds: kind_differences(&found, |key| addresses.get(key).cloned().unwrap_or_default()),

@@ -3,7 +3,7 @@
 use ketcd_cluster::explain::Explained;
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Error};
-use ketcd_render::browser::{DecisionAsked, decision};
+use ketcd_render::browser::{Cursor, DecisionAsked, Panel, View, decision};
 use ketcd_render::contract::browser::{DecisionView, Refusal};
 use ketcd_render::explanation::{PodNow, SinceRefusal};
 use ketcd_store::Revision;
@@ -32,8 +32,9 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<DecisionView> {
         revision: attempt.revision,
     });
     let since = since.as_ref().map(SinceRefusal::from);
-    let command = asked.page.invocation.ketcd("explain").word(&subject.name.address);
-    let is_past = at < asked.stand.newest;
+    let cursor = if at < asked.stand.newest { at.into() } else { Cursor::Unset };
+    let panel = Panel::Decision(cursor, asked.query.get("node").map(str::to_owned));
+    let command = asked.command(&View::Object(subject.name.address.clone(), panel));
     let shown = DecisionAsked {
         mode: explained.mode(),
         time: clock.date(Revision(explanation.attempt.revision)),
@@ -42,7 +43,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<DecisionView> {
         earlier: earlier.collect(),
         moment,
         name: subject.name,
-        command: if is_past { command.and("--rev").word(&at.to_string()) } else { command }.to_string(),
+        command,
     };
     decision(explanation, shown).map_err(Status::internal)
 }

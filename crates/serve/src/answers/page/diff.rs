@@ -2,7 +2,7 @@
 
 use ketcd_history::ObjectVersion;
 use ketcd_history::diff::ManagedFields;
-use ketcd_render::browser::{differences, setters, yaml};
+use ketcd_render::browser::{Panel, View, differences, setters, yaml};
 use ketcd_render::contract::browser::Diff;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
@@ -25,12 +25,12 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Diff> {
     };
     let changes = asked.stand.changes(&[subject.place], (after, Revision(to.revision))).await?;
     let surplus = changes.len().saturating_sub(MAX_AUTHORS);
-    let span = format!("{}..{}", first.0, to.revision);
+    let panel = Panel::Diff(first.into(), Revision(to.revision).into());
     Ok(Diff {
         after: text(&now).map_err(Status::internal)?,
         before: text(&before).map_err(Status::internal)?,
         by: setters(&changes[surplus..]),
-        command: asked.page.invocation.ketcd("diff").word(&subject.name.address).and("--rev").word(&span).to_string(),
+        command: asked.command(&View::Object(subject.name.address.clone(), panel)),
         fields,
         from,
         name: subject.name,

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_render::browser::places;
+use ketcd_render::browser::{View, finding_ids, places};
 use ketcd_render::contract::browser::Findings;
-use ketcd_render::contract::triage::Triage;
+use ketcd_render::contract::triage::{Finding as JsonFinding, Triage};
 use ketcd_render::triage::TriagePage;
 use ketcd_store::Revision;
 
@@ -14,45 +14,40 @@ use super::question::{Asked, failed, written};
 use crate::data::waited;
 use crate::wire::Result;
 
+/// The most objects of one finding, and effects of one, in an answer.
+const MAX_OBJECTS: usize = 50;
+
 pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     let moment = asked.moment("at").await?;
     let cluster = asked.stand.at(Revision(moment.revision));
     let answer = waited(cluster.triage()).map_err(failed)?;
-    let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
     let invocation = &asked.page.invocation;
-    let page = TriagePage {
-        findings: &answer.findings,
-        causes: &answer.causes,
-        warnings: &answer.warnings,
-        counts: answer.counts,
-        now: answer.now,
-        not_before: answer.not_before,
-        revision: answer.revision,
-        is_past: answer.is_past,
-        changes: &answer.changed.changes,
-        windows: &windows,
-        storage: &answer.storage,
-        absence: answer.absence.clone(),
-        not_decoded: answer.not_decoded,
-        is_partial: answer.is_partial,
-        reduced: answer.reduced,
-        is_selected: answer.is_selected,
-        missing: answer.missing.len(),
-        by: None,
-        kube_system: answer.kube_system.as_deref(),
-        namespace: cluster.options.namespace.as_deref(),
-        asked: &[],
-        since_last: None,
-        is_wide: false,
-        width: None,
-        invocation,
-    };
+    let page = TriagePage { namespace: cluster.options.namespace.as_deref(), ..TriagePage::of(&answer, invocation) };
     let addresses = addresses(asked, &answer.findings).await?;
     let key = |subject: &Subject| (subject.kind.clone(), subject.namespace.clone(), subject.name.clone());
     let named = |subject: &Subject| addresses.get(&key(subject)).cloned().unwrap_or_default();
-    let places = places(&answer.findings, asked.stand.later().await?, moment.ms, named);
-    let command = invocation.ketcd("triage").and("--rev").word(&moment.revision.to_string()).to_string();
-    written(&Findings { command, moment, places, triage: Triage::from(&page) })
+    // At the newest revision, what is wrong is what still is.
+    let own;
+    let later = if moment.revision < asked.stand.newest.0 {
+        asked.stand.later().await?
+    } else {
+        own = finding_ids(&answer.findings);
+        &own
+    };
+    let places = places(&answer.findings, later, moment.ms, named);
+    let command = asked.command(&View::Findings(Revision(moment.revision).into()));
+    let mut triage = Triage::from(&page);
+    triage.findings.iter_mut().for_each(cut);
+    written(&Findings { command, moment, places, triage })
+}
+
+/// Leaves out most objects of a finding that has thousands: a page shows some, and their number.
+fn cut(finding: &mut JsonFinding<'_>) {
+    finding.objects.truncate(MAX_OBJECTS);
+    finding.troubles.truncate(MAX_OBJECTS);
+    finding.messages.truncate(MAX_OBJECTS);
+    finding.effects.truncate(MAX_OBJECTS);
+    finding.effects.iter_mut().for_each(cut);
 }
 
 /// How the objects of the findings are named to ketcd.
@@ -62,7 +57,7 @@ async fn addresses(asked: &Asked<'_>, findings: &[Finding]) -> Result<HashMap<(S
     let mut waiting: Vec<&Finding> = findings.iter().collect();
     while let Some(finding) = waiting.pop() {
         waiting.extend(&finding.effects);
-        for Subject { kind, namespace, name, .. } in &finding.subjects {
+        for Subject { kind, namespace, name, .. } in finding.subjects.iter().take(MAX_OBJECTS) {
             if let Some(place) = index.find(kind, namespace, name) {
                 let address = asked.stand.cluster.name_of(&index.lives[place].key).await?;
                 addresses.insert((kind.clone(), namespace.clone(), name.clone()), address);

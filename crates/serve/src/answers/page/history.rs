@@ -1,7 +1,7 @@
 //! `/ui/api/history`: the versions of an object, which the page steps through by itself.
 
 use ketcd_history::diff::ManagedFields;
-use ketcd_render::browser::versions;
+use ketcd_render::browser::{Cursor, Panel, View, versions};
 use ketcd_render::contract::browser::History;
 use ketcd_store::Revision;
 
@@ -19,7 +19,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<History> {
     let subject = asked.subject(to).await?;
     let of_window: Vec<i64> = subject.life.changes.iter().copied().filter(|&change| change <= to.0).collect();
     let mut most = asked.query.number("limit", MAX_VERSIONS, MAX_VERSIONS)?.max(1);
-    let command = asked.page.invocation.ketcd("history").word(&subject.name.address).and("--diff").to_string();
+    let command = asked.command(&View::Object(subject.name.address.clone(), Panel::Changes(Cursor::Unset)));
     loop {
         let left = of_window.len().saturating_sub(most);
         let after = if left > 0 { Revision(of_window[left - 1]) } else { BEFORE_ALL };

@@ -15,13 +15,15 @@ mod subject;
 mod timeline;
 mod window;
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use self::params::Query;
 use self::question::{ANSWER_HEADERS, Asked, with_headers, written};
-use crate::data::Page;
+use crate::data::{Page, Stand};
 use crate::wire::{Result, Status};
 
 pub(crate) use files::file;
@@ -38,16 +40,23 @@ pub(crate) async fn answer(page: &Page, name: &str, query: &str, headers: &Heade
     let question = format!("{name}?{query}");
     let text = match stand.known(&question) {
         Some(known) => known,
-        None => {
-            let query = Query::parse(query)?;
-            let _turn = page.turn(matches!(name, "findings" | "timeline" | "decision" | "changed")).await;
-            let text = Bytes::from(text(&Asked { page, stand: &stand, query: &query }, name).await?);
-            stand.keep(question, text.clone());
-            text
-        }
+        None => asked_first(page, &stand, name, query, question).await?,
     };
     let response = ([(header::CONTENT_TYPE, "application/json"), (header::ETAG, tag.as_str())], Body::from(text)).into_response();
     Ok(with_headers(response, &ANSWER_HEADERS))
+}
+
+/// Answers what was not answered yet, once: who asks the same meanwhile waits for that answer.
+async fn asked_first(page: &Page, stand: &Arc<Stand>, name: &str, query: &str, question: String) -> Result<Bytes> {
+    let query = Query::parse(query)?;
+    let _alone = stand.alone(&question).await;
+    if let Some(known) = stand.known(&question) {
+        return Ok(known);
+    }
+    let _turn = page.turn(matches!(name, "findings" | "decision" | "changed")).await;
+    let text = Bytes::from(text(&Asked { page, stand, query: &query }, name).await?);
+    stand.keep(question, text.clone());
+    Ok(text)
 }
 
 async fn text(asked: &Asked<'_>, name: &str) -> Result<Vec<u8>> {

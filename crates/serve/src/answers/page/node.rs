@@ -1,7 +1,7 @@
 //! `/ui/api/node`: a node, what its pods request, and which pods were on it in the window.
 
 use ketcd_cluster::related::owners::{self, StoredObject};
-use ketcd_render::browser::{NodeStory, RowView, node};
+use ketcd_render::browser::{NodeStory, Panel, RowView, View, node};
 use ketcd_render::contract::browser::{NodeView, Row};
 use ketcd_store::{At, KeyRange, Revision, Want};
 
@@ -35,7 +35,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<NodeView> {
         pods,
         pods_left,
         moment,
-        command: asked.page.invocation.ketcd("describe").word(&subject.name.address).and("--rev").word(&at.to_string()).to_string(),
+        command: asked.command(&View::Object(subject.name.address.clone(), Panel::Node(at.into()))),
         name: subject.name,
     }))
 }

@@ -3,7 +3,7 @@
 use ketcd_cluster::related::owners;
 use ketcd_history::ObjectVersion;
 use ketcd_history::diff::ManagedFields;
-use ketcd_render::browser::{event_lines, lines, shown};
+use ketcd_render::browser::{Panel, View, event_lines, lines, shown};
 use ketcd_render::contract::browser::{EventLine, Name, ObjectView, Related};
 use ketcd_store::{At, Revision};
 use serde_json::Value;
@@ -24,12 +24,13 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
     let subject = asked.subject(at).await?;
     let (state, revision) = stands(&subject, at);
     let cluster = asked.stand.at(revision);
-    let command = asked.page.invocation.ketcd("blame").word(&subject.name.address).and("--rev").word(&revision.to_string()).to_string();
+    let command = |panel| asked.command(&View::Object(subject.name.address.clone(), panel));
     let events = events_about(asked, subject.place, revision.max(at)).await?;
     let mut view = ObjectView {
-        command,
+        command: command(Panel::Yaml(revision.into())),
         error: None,
         events,
+        events_command: command(Panel::Events(at.into())),
         lines: Vec::new(),
         moment,
         name: subject.name.clone(),
@@ -38,6 +39,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
         owned_left: 0,
         owners: Vec::new(),
         refers_to: Vec::new(),
+        related_command: command(Panel::Related(revision.into())),
         setters: Vec::new(),
         state,
         version: None,

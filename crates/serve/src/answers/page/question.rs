@@ -7,6 +7,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use ketcd_cluster::Error;
 use ketcd_history::clock::Moment as MomentWords;
+use ketcd_render::browser::View;
 use ketcd_render::contract::browser::Moment;
 use ketcd_store::{At, Revision};
 use serde::Serialize;
@@ -44,6 +45,11 @@ pub(super) fn with_headers(mut response: Response, headers: &[(&'static str, &'s
 }
 
 impl Asked<'_> {
+    /// The command that shows a view as text.
+    pub(super) fn command(&self, view: &View) -> String {
+        view.command(&self.page.invocation).to_string()
+    }
+
     /// Returns the moment that a parameter means; without it the one that was asked for when the server was started.
     pub(super) async fn moment(&self, name: &str) -> Result<Moment> {
         match self.query.get(name) {

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use ketcd_cluster::LabelSelector;
 use ketcd_cluster::browser::{Asked as RowsAsked, Chosen, Counts, Grouping, Placed, choose};
-use ketcd_render::browser::{FullRow, RowFilter, RowView, merged, worst};
-use ketcd_render::contract::browser::{Moment, Row, RowCounts, RowGroup, Rows, State};
+use ketcd_render::browser::{FullRow, RowFilter, RowView, RowWords, View, merged, worst};
+use ketcd_render::contract::browser::{Moment, Row, RowCounts, RowGroup, RowPlace, Rows, State};
 use ketcd_store::Revision;
 
+use super::params::Query;
 use super::question::Asked;
 use crate::wire::{Result, Status};
 
@@ -26,8 +27,12 @@ const MAX_ROW_BYTES: usize = 3 << 20;
 pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
     let ((after, from), to, at) = (asked.begin("from").await?, asked.moment("to").await?, asked.moment("at").await?);
     let view = view(asked, after, &from, &to, at.ms)?;
-    let (question, filter) = question(asked, (after, Revision(to.revision))).await?;
+    let (mut question, filter) = question(asked, (after, Revision(to.revision))).await?;
     let index = asked.stand.index().await?;
+    question.looked_at = match asked.query.get("object") {
+        Some(_) => asked.subject(question.to).await.ok().map(|subject| subject.place),
+        None => None,
+    };
     let needs_families =
         asked.stand.is_small().await? || question.node.is_some() || matches!(question.grouping, Grouping::Owner | Grouping::Node);
     let families = if needs_families { Some(asked.stand.families().await?) } else { None };
@@ -40,15 +45,26 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
     let within = asked.query.get("in").map(str::to_owned);
     let group = within.as_ref().map(|id| chosen.groups.iter().position(|group| group.id == *id));
     let (limit, offset) = (asked.query.number("limit", DEFAULT_ROWS, MAX_ROWS)?, asked.query.number("offset", 0, usize::MAX)?);
-    let of_group: Vec<Placed> = chosen.rows.iter().filter(|row| group.is_none_or(|group| group == Some(row.group))).copied().collect();
-    let is_shown = group.is_some() || of_group.len() <= limit;
-    let shown: Vec<Placed> = of_group.iter().skip(offset).take(if is_shown { limit } else { 0 }).copied().collect();
+    // Only what is shown is put in order.
+    let in_order = |group| chosen.in_order(index, families, group);
+    let (total, of_group) = match group {
+        Some(None) => (0, Vec::new()),
+        Some(Some(group)) => (chosen.groups[group].rows, in_order(Some(group))),
+        None if chosen.rows.len() <= limit => (chosen.rows.len(), in_order(None)),
+        None => (chosen.rows.len(), Vec::new()),
+    };
+    let shown: Vec<Placed> = of_group.into_iter().skip(offset).take(limit).collect();
     let rows = sight.rows(&shown, &chosen).await?;
+    let looked_at = question.looked_at.and_then(|life| chosen.rows.iter().find(|row| row.life == life));
+    let found = looked_at.and_then(|row| {
+        let index = in_order(Some(row.group)).iter().position(|other| other.life == row.life)?;
+        Some(RowPlace { group: chosen.groups[row.group].id.clone(), index })
+    });
     let groups_left = chosen.groups.len().saturating_sub(MAX_GROUPS);
-    let command = asked.page.invocation.ketcd("timeline -A").and("--since").word(&after.0.max(1).to_string());
     Ok(Rows {
-        command: command.and("--until").word(&to.revision.to_string()).to_string(),
+        command: asked.command(&as_text(asked.query, &question)),
         counts: counts(chosen.counts),
+        found,
         from,
         group: question.grouping.as_str(),
         groups: sight.groups(&chosen).await?,
@@ -58,8 +74,22 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
         offset,
         rows,
         to,
-        total: of_group.len(),
+        total,
     })
+}
+
+/// The rows as text, as far as flags limit them.
+fn as_text(query: &Query, question: &RowsAsked) -> View {
+    let one = |all: &[String]| if let [one] = all { Some(one.clone()) } else { None };
+    let node = question.node.clone().filter(|_| question.kinds == ["pod"]);
+    let label = query.get("label").map(str::to_owned);
+    // What begins like a flag is not a kind, and must not become a word of a command.
+    let kinds = question.kinds.iter().filter(|kind| !kind.starts_with('-')).cloned().collect();
+    let only = RowWords { kinds, namespace: one(&question.namespaces), label, node };
+    match question.revision.map(Revision) {
+        Some(revision) => View::Rows(revision.before().into(), revision.into(), only),
+        None => View::Rows(question.after.into(), question.to.into(), only),
+    }
 }
 
 fn view(asked: &Asked<'_>, after: Revision, from: &Moment, to: &Moment, at_ms: Option<i64>) -> Result<RowView> {
@@ -108,6 +138,7 @@ async fn question(asked: &Asked<'_>, (after, to): (Revision, Revision)) -> Resul
         revision: revision.map_err(|_| Status::bad_request("revision: not a whole number"))?,
         with_quiet: query.flag("quiet", false),
         with_deleted: query.flag("deleted", true),
+        looked_at: None,
     };
     Ok((question, reads.then_some(filter)))
 }

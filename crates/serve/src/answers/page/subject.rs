@@ -33,10 +33,11 @@ impl Asked<'_> {
         }
         let missing = || Status::nothing(format!("{word} is not in the readable history"));
         let mut place = index.life_at(&range.start, at).ok_or_else(missing)?;
-        if let Some(uid) = self.query.get("uid") {
+        let mut same = index.lives_of(&range.start);
+        // One object alone is the one that is meant: to read the uids of a large cluster takes long.
+        if let (Some(uid), 2..) = (self.query.get("uid"), same.len()) {
             let families = self.stand.families().await?;
-            let same = (0..index.lives.len()).filter(|&other| index.lives[other].key == index.lives[place].key);
-            place = same.into_iter().find(|&other| &*families.of(other).uid == uid).unwrap_or(place);
+            place = same.find(|&other| &*families.of(other).uid == uid).unwrap_or(place);
         }
         Ok(Subject { place, life: &index.lives[place], name: self.name(place).await?, keys })
     }

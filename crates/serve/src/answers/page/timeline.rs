@@ -2,6 +2,7 @@
 
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::Timeline;
+use ketcd_render::browser::{Panel, View};
 use ketcd_render::contract::browser::TimelineView;
 use ketcd_render::timeline::{Told, json};
 use ketcd_store::Revision;
@@ -36,6 +37,6 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<TimelineView> {
     let mut timelines = timelines.map_err(Status::internal)?;
     // The page has them of `/ui/api/history`.
     timelines.iter_mut().for_each(|timeline| timeline["changes"] = Value::Array(Vec::new()));
-    let command = asked.page.invocation.ketcd("timeline").word(&subject.name.address).and("--until").word(&moment.revision.to_string());
-    Ok(TimelineView { command: command.to_string(), moment, timelines })
+    let command = asked.command(&View::Object(subject.name.address, Panel::Timeline(at.into())));
+    Ok(TimelineView { command, moment, timelines })
 }

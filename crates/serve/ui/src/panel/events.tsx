@@ -10,7 +10,7 @@ export const EventsTab = ({ asked }: TabProps): JSX.Element => {
   const { source, at, window, cursorMs } = usePage();
   const answer = useAnswer(() => source.object(asked, at), [asked, at, window.last.revision], asked);
   return (
-    <Frame tab="events" command={answer.value?.command}>
+    <Frame tab="events" command={answer.value?.eventsCommand}>
       <Shown answer={answer}>
         {({ events }) => (events.length === 0 ? <p class="empty">No Events about it.</p> : <ol class="list">{events.map((event, index) => <Entry key={index} event={event} isLater={event.ms !== null && cursorMs !== null && event.ms > cursorMs} />)}</ol>)}
       </Shown>

@@ -10,7 +10,7 @@ export const RelatedTab = ({ asked }: TabProps): JSX.Element => {
   const { source, at, window } = usePage();
   const answer = useAnswer(() => source.object(asked, at), [asked, at, window.last.revision], asked);
   return (
-    <Frame tab="related" command={answer.value?.command}>
+    <Frame tab="related" command={answer.value?.relatedCommand}>
       <Shown answer={answer}>
         {({ owners, owned, refersTo, ownedLeft }) => (
           <>

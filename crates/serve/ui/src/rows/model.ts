@@ -1,8 +1,9 @@
 // Which rows there are: groups, and the rows of those that are open, read a page at a time when they come in sight.
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { stretchOf, useAnswer, usePage, useSettled, type Context } from "../context";
 import type { Group, Row, Rows } from "../source/contract";
-import type { Failure, RowsQuery } from "../source/source";
+import { isObject } from "../source/file";
+import type { Asked, Failure, RowsQuery } from "../source/source";
 
 /** Rows that are asked for at once. */
 const PAGE_ROWS = 200;
@@ -20,6 +21,8 @@ export interface Listing {
   slot(index: number): Slot;
   /** Where a row of an object is; -1 where it is not loaded. */
   find(address: string, uid: string | null): number;
+  /** Where a row of a group is, loaded or not; -1 where the group is shut. */
+  at(group: string, index: number): number;
   /** The loaded rows of a group. */
   members(group: Group): readonly (Row | undefined)[];
 }
@@ -41,22 +44,44 @@ interface PageHeld {
   rows: Row[];
 }
 
-const queryOf = ({ state, at, window }: Context, stretch: { from: number | null; to: number | null }, width: number): RowsQuery => ({
-  ...stretchOf(stretch, window), at, group: state.group, buckets: Math.min(Math.max(Math.ceil(width / 200) * 200, 200), 4000), filters: { ...state.filters }, quiet: state.quiet, deleted: state.deleted,
+const queryOf = ({ state, at, window }: Context, stretch: { from: number | null; to: number | null }, width: number, asked: Asked | null): RowsQuery => ({
+  ...stretchOf(stretch, window), at, group: state.group, buckets: Math.min(Math.max(Math.ceil(width / 200) * 200, 200), 4000), filters: { ...state.filters }, quiet: state.quiet, deleted: state.deleted, object: asked?.object ?? null, uid: asked?.uid ?? null,
 });
 
 export const useRows = (width: number): Model => {
   const page = usePage();
   const { source, state, window, go } = page;
   const seen = useSettled({ from: state.from, to: state.to }, STILL_MS);
-  const query = queryOf(page, seen, width);
+  const [asked, ask] = useState<Asked | null>(state.object === null ? null : { object: state.object, uid: state.uid });
+  const query = queryOf(page, seen, width, asked);
   const key = JSON.stringify([query, window.last.revision]);
   const answer = useAnswer(width > 0 ? () => source.rows({ ...query, limit: MAX_ROWS }) : null, [key], [state.group]);
   const pages = useRef(new Map<string, PageHeld>()).current;
-  const asked = useRef(new Set<string>()).current;
+  const wanted = useRef(new Set<string>()).current;
   const [, again] = useState(0);
+  const opened = useRef<Asked | null>(null);
+  const looked = useRef("");
   const { value } = answer;
   const listing = listingOf(value, state.in, (group, number) => pages.get(`${group} ${number}`)?.rows);
+  const toggle = (group: Group): void => {
+    const open = isOpen(group, value, state.in);
+    const usual = opensItself(value);
+    const others = state.in.filter((id) => id !== group.id && id !== `-${group.id}`);
+    go({ in: open === usual ? [...others, open ? `-${group.id}` : group.id] : others });
+  };
+  useEffect(() => {
+    if (value === null || answer.busy) return;
+    const isNew = looked.current !== `${state.object} ${state.uid}`;
+    looked.current = `${state.object} ${state.uid}`;
+    if (state.object === null) return;
+    if (isAsked(asked, state)) {
+      // The group of an object that was looked for opens, once.
+      const { found } = value;
+      const group = found && value.groups.find(({ id }) => id === found.group);
+      if (group && opened.current !== asked && !isOpen(group, value, state.in)) toggle(group);
+      opened.current = asked;
+    } else if (isNew && listing.find(state.object, state.uid) < 0) ask({ object: state.object, uid: state.uid });
+  });
   return {
     listing,
     answer: value,
@@ -64,34 +89,31 @@ export const useRows = (width: number): Model => {
     busy: answer.busy,
     want: (first, last) => {
       if (!value || comesWhole(value) || answer.busy) return;
-      const wanted = new Set<string>();
+      const names = new Set<string>();
       for (let index = Math.max(first, 0); index < Math.min(last, listing.length); index += 1) {
         const slot = listing.slot(index);
-        if (slot.type === "row") wanted.add(`${slot.group.id} ${Math.floor(slot.index / PAGE_ROWS)}`);
+        if (slot.type === "row") names.add(`${slot.group.id} ${Math.floor(slot.index / PAGE_ROWS)}`);
       }
-      for (const name of wanted) {
-        if (pages.get(name)?.key === key || asked.has(`${name} ${key}`)) continue;
-        asked.add(`${name} ${key}`);
+      for (const name of names) {
+        if (pages.get(name)?.key === key || wanted.has(`${name} ${key}`)) continue;
+        wanted.add(`${name} ${key}`);
         const at = name.lastIndexOf(" ");
         const number = Number(name.slice(at + 1));
         source.rows({ ...query, in: name.slice(0, at), offset: number * PAGE_ROWS, limit: PAGE_ROWS }).then(
           ({ rows }) => { pages.set(name, { key, rows }); again((n) => n + 1); },
-          () => asked.delete(`${name} ${key}`),
+          () => wanted.delete(`${name} ${key}`),
         );
       }
     },
-    toggle: (group) => {
-      const open = isOpen(group, value, state.in);
-      const usual = opensItself(value);
-      const others = state.in.filter((id) => id !== group.id && id !== `-${group.id}`);
-      go({ in: open === usual ? [...others, open ? `-${group.id}` : group.id] : others });
-    },
+    toggle,
     all: (open) => {
       const usual = opensItself(value);
       go({ in: open === usual ? [] : (value?.groups ?? []).slice(0, 50).map(({ id }) => (open ? id : `-${id}`)) });
     },
   };
 };
+
+const isAsked = (asked: Asked | null, { object, uid }: Context["state"]): boolean => asked !== null && asked.object === object && asked.uid === uid;
 
 /** Whether all rows came with the first answer. */
 const comesWhole = (value: Rows): boolean => value.rows.length > 0 || value.total === 0;
@@ -137,11 +159,12 @@ const listingOf = (value: Rows | null, chosen: readonly string[], paged: (group:
       }
       return -1;
     },
+    at: (id, index) => {
+      const number = groups.findIndex((group) => group.id === id);
+      return number >= 0 && opened[number] ? starts[number]! + 1 + index : -1;
+    },
     members: (group) => whole.get(group.id) ?? paged(group.id, 0) ?? [],
   };
 };
 
 const sizeOf = (group: Group, whole: ReadonlyMap<string, Row[]>): number => whole.get(group.id)?.length ?? group.rows;
-
-/** Whether a row is the object of an address and, where both are known, of a uid: one object may have several addresses. */
-export const isObject = (row: Row, address: string | null, uid: string | null): boolean => (uid && row.uid ? row.uid === uid : row.address === address);

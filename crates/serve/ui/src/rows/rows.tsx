@@ -6,10 +6,11 @@ import { type Gesture, press, turn } from "../gesture";
 import { Command, Failed, named, Tone } from "../parts";
 import { moment, type Span, x } from "../scale";
 import type { Row } from "../source/contract";
+import { isObject } from "../source/file";
 import { count, line } from "../text";
 import { clock, full, marks } from "../time";
 import { colours, draw, prepared, type Shown, tickAt } from "./draw";
-import { isObject, type Model, type Slot, useRows } from "./model";
+import { type Model, type Slot, useRows } from "./model";
 import { Tools } from "./tools";
 
 /** Rows drawn above and below those in sight. */
@@ -131,7 +132,7 @@ const reveal = (box: HTMLElement | null, index: number, row: number): void => {
 };
 
 /** Brings the object of the link into sight, once, when it is chosen elsewhere. */
-const useFollow = ({ state }: Context, { listing, busy }: Model, box: { current: HTMLElement | null }, row: number, setActive: (index: number) => void): void => {
+const useFollow = ({ state }: Context, { listing, answer, busy }: Model, box: { current: HTMLElement | null }, row: number, setActive: (index: number) => void): void => {
   const done = useRef<string | null>(null);
   useEffect(() => {
     const wanted = state.object === null ? null : `${state.object} ${state.uid}`;
@@ -139,7 +140,9 @@ const useFollow = ({ state }: Context, { listing, busy }: Model, box: { current:
       if (wanted === null) done.current = null;
       return;
     }
-    const index = listing.find(state.object!, state.uid);
+    const loaded = listing.find(state.object!, state.uid);
+    const found = answer?.found ?? null;
+    const index = loaded >= 0 ? loaded : found ? listing.at(found.group, found.index) : -1;
     if (index < 0) return;
     done.current = wanted;
     setActive(index);

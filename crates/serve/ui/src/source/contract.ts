@@ -85,12 +85,13 @@ export interface Triage {
   findings: Finding[];
   changes: TriageChange[];
   warnings: { count: number; message: string; object: Subject; reason: string; lastTime: string | null }[];
-  /** Null in a report. */
   lookedAt: { nodes: number; pods: number; workloads: number } | null;
   absence: { message: string } | null;
 }
 
 export interface Place {
+  /** How many objects it has; a server names some of them. */
+  count: number;
   objects: Name[];
   from: Ms | null;
   to: Ms | null;
@@ -139,6 +140,8 @@ export interface Rows {
   to: Moment;
   group: string;
   in: string | null;
+  /** Where the row of the object is that was asked for. */
+  found: { group: string; index: number } | null;
   groups: Group[];
   groupsLeft: number;
   rows: Row[];
@@ -190,6 +193,8 @@ export interface ObjectView {
   ownedLeft: number;
   events: ObjectEvent[];
   command: string;
+  eventsCommand: string;
+  relatedCommand: string;
 }
 
 export interface Version {

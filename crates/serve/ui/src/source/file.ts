@@ -1,6 +1,10 @@
 // Answers made of the data inside a report. What it does not hold is a Failure that names the command.
 import { at as fieldAt, type Operation } from "../patch";
+import { Commands } from "./commands";
+import { type Facts, factsOf, selector } from "./facts";
 import { details, type PackedData, unpacked } from "./packed";
+import { isPlugin, isRefusedBy } from "./refusals";
+import { amount, podRequests, quantity } from "./requests";
 import { valueAt, versionAt, type When } from "./versions";
 import { yaml, type Json } from "../yaml";
 import { worse, toneOf } from "../tones";
@@ -14,9 +18,11 @@ export class Inside implements Source {
   readonly counted: Counted[];
   private readonly details = new Map<number, Promise<Details>>();
   private readonly answers: Answers;
+  private readonly commands: Commands;
   /** Where the details of each row are. */
   private readonly places: number[];
   private readonly packed: string[];
+  private read: Promise<Facts[]> | null = null;
   private readonly byAddress = new Map<string, Row>();
   /** The addresses of rows that own others. */
   private readonly withOwned = new Set<string>();
@@ -26,6 +32,8 @@ export class Inside implements Source {
   constructor(data: PackedData, packed: string) {
     const { answers, places } = unpacked(data);
     this.answers = answers;
+    this.commands = new Commands(data.call);
+    answers.window.command = this.commands.status();
     this.places = places;
     this.title = answers.title;
     this.counted = answers.counted ?? [];
@@ -67,7 +75,8 @@ export class Inside implements Source {
   async findings(at: At): Promise<Findings> {
     const { findings, over, window } = this.answers;
     const moment = this.moment(at);
-    if (at === null || moment.ms === null || (window.last.ms !== null && moment.ms >= window.last.ms)) return findings;
+    const command = this.commands.findings(moment.revision);
+    if (at === null || moment.ms === null || (window.last.ms !== null && moment.ms >= window.last.ms)) return { ...findings, command };
     const ms = moment.ms;
     const then = findings.triage.findings.flatMap((finding) => {
       const from = findings.places[finding.id]?.from ?? null;
@@ -78,13 +87,13 @@ export class Inside implements Source {
       if (trouble.from > ms || trouble.to <= ms) continue;
       const row = this.answers.rows.rows.find((row) => row.address === trouble.address);
       const id = `over-${index}`;
-      places[id] = { objects: row ? [row] : [], from: trouble.from, to: trouble.to, turnedOut: "over" };
+      places[id] = { count: 1, objects: row ? [row] : [], from: trouble.from, to: trouble.to, turnedOut: "over" };
       then.push({
         id, what: trouble.what, trouble: trouble.what, detail: "", since: new Date(trouble.from).toISOString(), seconds: (ms - trouble.from) / 1000,
         objects: row ? [row] : [], owner: null, pods: 0, weight: 1, reason: null, message: null, remedy: "", command: "", causes: [], effects: [],
       });
     }
-    return { ...findings, moment, triage: { ...findings.triage, findings: then }, places };
+    return { ...findings, command, moment, triage: { ...findings.triage, findings: then }, places };
   }
 
   async rows(query: RowsQuery): Promise<Rows> {
@@ -93,19 +102,24 @@ export class Inside implements Source {
     const at = this.moment(query.at).ms;
     const [start, end] = [from.ms ?? -Infinity, to.ms ?? Infinity];
     const counts = { objects: 0, matching: 0, filtered: 0, quiet: 0, deleted: 0 };
+    const facts = OF_DETAILS.some((name) => query.filters[name]) || isPlugin(query.filters.reason ?? "") ? await this.facts() : null;
+    const selects = query.filters.label ? selector(query.filters.label) : null;
+    if (query.filters.label && !selects) throw new Failure(`label: ${short(query.filters.label)} is not a selector: write app=web,tier!=db`);
     const groups = new Map<string, Group & { members: Row[] }>();
-    for (const row of this.answers.rows.rows) {
+    let found: Rows["found"] = null;
+    for (const [index, row] of this.answers.rows.rows.entries()) {
       if ((row.end ?? Infinity) < start || (row.begin ?? -Infinity) > end) continue;
       counts.objects += 1;
       const gone = row.end !== null && at !== null && row.end <= at;
-      if (!matches(row, query.filters) || (gone && !query.deleted)) {
+      if (!matches(row, query.filters, facts?.[index], selects) || (gone && !query.deleted)) {
         counts.filtered += 1;
         continue;
       }
       const group = groupOf(row, query.group, this.byAddress, this.withOwned);
       const held = groups.get(group.id) ?? { ...group, rows: 0, quiet: 0, changes: 0, tone: null, members: [] };
       groups.set(group.id, held);
-      if (!query.quiet && isQuiet(row, start, end)) {
+      const isAsked = query.object !== null && isObject(row, query.object, query.uid);
+      if (!query.quiet && !isAsked && isQuiet(row, start, end)) {
         counts.quiet += 1;
         held.quiet += 1;
         continue;
@@ -115,6 +129,7 @@ export class Inside implements Source {
       held.rows += 1;
       held.changes += row.changes;
       if ((row.end ?? Infinity) > end) held.tone = worse(toneOf(held.tone), toneOf(row.bars.findLast(([from]) => (from ?? 0) <= end)?.[2]));
+      if (isAsked) found = { group: group.id, index: held.members.length };
       held.members.push({ ...row, group: group.id, depth: query.group === "owner" || query.group === "namespace" ? row.depth : 0, now: stateAt(row, at) });
     }
     const sorted = [...groups.values()].filter((group) => group.rows > 0).sort((a, b) => b.changes - a.changes);
@@ -122,9 +137,15 @@ export class Inside implements Source {
     const limit = query.limit ?? 200;
     const shown = query.in === undefined && all.length > limit ? [] : all.slice(query.offset ?? 0, (query.offset ?? 0) + limit);
     return {
-      from, to, group: query.group, in: query.in ?? null, groups: sorted.map(({ members: _, ...group }) => group), groupsLeft: 0,
-      rows: shown, offset: query.offset ?? 0, total: all.length, counts, isCut: false, command: this.answers.rows.command,
+      from, to, group: query.group, in: query.in ?? null, found, groups: sorted.map(({ members: _, ...group }) => group), groupsLeft: 0,
+      rows: shown, offset: query.offset ?? 0, total: all.length, counts, isCut: false, command: this.commands.rows(query.from === null ? 0 : from.revision, to.revision, query.filters),
     };
+  }
+
+  /** What filters look for in every row's details, read once. */
+  private facts(): Promise<Facts[]> {
+    this.read ??= Promise.all(this.answers.rows.rows.map((_, index) => this.at(index).then(factsOf)));
+    return this.read;
   }
 
   private index(asked: Asked): number {
@@ -135,8 +156,12 @@ export class Inside implements Source {
     return index;
   }
 
-  private detail(asked: Asked): Promise<Details> {
-    const index = this.index(asked);
+  private async detail(asked: Asked): Promise<Details> {
+    return this.at(this.index(asked));
+  }
+
+  /** The details of a row. */
+  private at(index: number): Promise<Details> {
     let found = this.details.get(index);
     if (!found) {
       found = inflated(this.packed[this.places[index] ?? -1] ?? "", this.answers.rows.rows[index]!);
@@ -147,7 +172,8 @@ export class Inside implements Source {
   }
 
   async history(asked: Asked): Promise<History> {
-    return (await this.detail(asked)).history;
+    const { history } = await this.detail(asked);
+    return { ...history, command: this.commands.history(history.name.address) };
   }
 
   async object(asked: Asked, at: At): Promise<ObjectView> {
@@ -157,7 +183,8 @@ export class Inside implements Source {
     const index = versionAt(history.versions, moment);
     const version = history.versions[index];
     const base = {
-      moment, name: row, events, command: history.command, owners: this.owners(row), owned: this.owned(row), refersTo: [] as Related[], ownedLeft: 0,
+      moment, name: row, events, command: this.commands.yaml(row.address, moment.revision), eventsCommand: this.commands.events(row.address, moment.revision), relatedCommand: this.commands.related(row.address, moment.revision),
+      owners: this.owners(row), owned: this.owned(row), refersTo: [] as Related[], ownedLeft: 0,
     };
     if (!version) return { ...base, state: history.versions.length > 0 ? "notYet" : "unreadable", version: null, error: null, lines: [], setters: [], object: null };
     const { value, setters, sets } = blamed(history.versions, index);
@@ -184,26 +211,49 @@ export class Inside implements Source {
       return value === null ? null : yaml(value).map((line) => line.text).join("\n");
     };
     const by = history.versions.filter(({ revision }) => revision > a.revision && revision <= b.revision).map(({ by, revision, ms }) => ({ by, revision, ms }));
-    return { name: row, from: a, to: b, before: text(a), after: text(b), fields: [], by, command: history.command };
+    return { name: row, from: a, to: b, before: text(a), after: text(b), fields: [], by, command: this.commands.diff(row.address, a.revision, b.revision) };
   }
 
   async timeline(asked: Asked, at: At): Promise<TimelineView> {
     const { history } = await this.detail(asked);
-    return { moment: this.moment(at), timelines: [], command: history.command };
+    const moment = this.moment(at);
+    return { moment, timelines: [], command: this.commands.timeline(history.name.address, moment.revision) };
   }
 
-  async decision(asked: Asked, at: At): Promise<DecisionView> {
+  async decision(asked: Asked, at: At, node: string | null): Promise<DecisionView> {
     const { decisions, history } = await this.detail(asked);
     const moment = this.moment(at);
     const found = decisions.findLast((decision) => (moment.isTime ? (decision.moment.ms ?? -Infinity) <= moment.ms! : decision.moment.revision <= moment.revision)) ?? decisions[0];
-    if (!found) throw new Failure("this report holds no decision about it", 404, history.command);
-    return found;
+    const command = this.commands.decision(history.name.address, at === null ? 0 : moment.revision, node);
+    if (!found) throw new Failure("this report holds no decision about it", 404, command);
+    return { ...found, command };
   }
 
   async node(asked: Asked, from: At, to: At, at: At): Promise<NodeView> {
     const view = await this.object(asked, at);
     const { state, pods } = this.onNode(asked, view.moment.ms, this.moment(from ?? "r0").ms, this.moment(to).ms);
-    return { moment: view.moment, name: view.name, state, ...nodeOf(view.object), pods, podsLeft: 0, command: view.command };
+    const node = nodeOf(view.object);
+    const requested = await this.requested(pods, view.moment);
+    const resources = node.resources.map(({ name, allocatable }) => {
+      const [sum, most] = [requested.get(name) ?? 0, amount(allocatable)];
+      return { name, allocatable, requested: quantity(name, sum), percent: most ? Math.round((sum / most) * 1000) / 10 : null };
+    });
+    return { moment: view.moment, name: view.name, state, ...node, resources, pods, podsLeft: 0, command: this.commands.node(view.name.address, view.moment.revision) };
+  }
+
+  /** What the pods request that are on their node at a moment, and how many they are. */
+  private async requested(pods: readonly Row[], moment: Moment): Promise<ReadonlyMap<string, number>> {
+    const sums = new Map<string, number>();
+    for (const row of pods) {
+      if ((row.begin ?? -Infinity) > (moment.ms ?? Infinity) || (row.end ?? Infinity) <= (moment.ms ?? Infinity)) continue;
+      const { versions } = (await this.detail({ object: row.address, uid: row.uid || null })).history;
+      const index = versionAt(versions, { ...moment, isTime: moment.ms !== null });
+      const pod = index < 0 ? null : valueAt(versions, index);
+      // What has ended takes no room.
+      if (pod === null || !fieldAt(pod, "/spec/nodeName") || ["Succeeded", "Failed"].includes(String(fieldAt(pod, "/status/phase")))) continue;
+      podRequests(pod).set("pods", 1).forEach((value, name) => sums.set(name, (sums.get(name) ?? 0) + value));
+    }
+    return sums;
   }
 
   /** A node's state at a moment, and the pods that it had in a stretch of time. */
@@ -241,7 +291,7 @@ export class Inside implements Source {
       const row = this.answers.rows.rows.find(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name);
       held.items.push({ address: row?.address ?? "", uid: row?.uid ?? "", kind: change.kind, namespace: change.namespace, name: change.name, revision: change.revision, ms: change.time === null ? null : Date.parse(change.time), time: change.time, what: change.what });
     }
-    return { from: a, to: b, authors: [...authors.values()].sort((x, y) => y.changes - x.changes), interventionsLeft: 0, kinds: [...kinds.values()], command: this.answers.window.command };
+    return { from: a, to: b, authors: [...authors.values()].sort((x, y) => y.changes - x.changes), interventionsLeft: 0, kinds: [...kinds.values()], command: this.commands.changed(a.revision, b.revision, filters) };
   }
 
   async locate(kind: string, namespace: string, name: string): Promise<Name | null> {
@@ -253,7 +303,7 @@ export class Inside implements Source {
   }
 }
 
-/** What a node's own fields say; what its pods ask for is not among them. */
+/** What a node's own fields say. */
 const nodeOf = (node: Json): Omit<NodeView, "moment" | "name" | "state" | "pods" | "podsLeft" | "command"> => {
   const list = (path: string): { [name: string]: Json }[] => {
     const value = node === null ? undefined : fieldAt(node, path);
@@ -272,20 +322,30 @@ const nodeOf = (node: Json): Omit<NodeView, "moment" | "name" | "state" | "pods"
   };
 };
 
-/** Whether a row has every word and each named filter. */
-const matches = (row: Row, filters: { [name: string]: string }): boolean => {
-  const text = `${row.kind}/${row.namespace}/${row.name} ${row.bars.map(([, , , label]) => label).join(" ")} ${row.events.map(([, reason]) => reason).join(" ")}`.toLowerCase();
-  const labels = (): string => row.ticks.map(([, , label]) => label).join("\n").toLowerCase();
+/** Whether a row is the object of an address and, where both are known, of a uid: one object may have several addresses. */
+export const isObject = (row: Name, address: string | null, uid: string | null): boolean => (uid && row.uid ? row.uid === uid : row.address === address);
+
+/** The filters that rows do not show the answer to. */
+const OF_DETAILS = ["label", "image", "by", "message"];
+
+/** Whether a row has every word and each named filter; `facts` are there where one of them is asked for that rows do not show. */
+const matches = (row: Row, filters: { [name: string]: string }, facts: Facts | undefined, selects: ReturnType<typeof selector>): boolean => {
+  const text = `${row.kind}/${row.namespace}/${row.name} ${row.bars.map(([, , , label]) => label).join(" ")}`.toLowerCase();
+  const has = (word: string, texts: readonly string[]): boolean => texts.some((text) => text.toLowerCase().includes(word.toLowerCase()));
   const any = (list: string, holds: (word: string) => boolean): boolean => list.split(",").some((word) => holds(word.trim().toLowerCase()));
   return Object.entries(filters).every(([name, value]) => {
     switch (name) {
-      case "q": return value.toLowerCase().split(/\s+/).every((word) => text.includes(word) || labels().includes(word));
-      case "kind": return any(value, (word) => row.kind.toLowerCase() === word || row.address.toLowerCase().startsWith(`${word}/`));
+      case "q": return value.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+      case "kind": return any(value, (word) => row.kind.toLowerCase() === word);
       case "namespace": return any(value, (word) => row.namespace.toLowerCase() === word);
-      case "node": return any(value, (word) => (row.node ?? "").toLowerCase() === word || (row.kind === "Node" && row.name.toLowerCase() === word));
-      case "reason": return any(value, (word) => row.events.some(([, reason]) => reason.toLowerCase() === word));
-      case "revision": return any(value, (word) => row.ticks.some(([, , , revision]) => `${revision}` === word.replace(/^r/, "")));
-      default: return any(value, (word) => labels().includes(word));
+      case "node": return row.node === value || (row.kind === "Node" && row.name === value);
+      case "reason": return has(value, row.events.map(([, reason]) => reason)) || has(value, row.ticks.map(([, , label]) => label)) || (row.kind === "Pod" && (facts?.messages.some((message) => isRefusedBy(value, message)) ?? false));
+      case "revision": return row.ticks.some(([, , , revision]) => `${revision}` === value.replace(/^r/, ""));
+      case "label": return facts !== undefined && selects !== null && selects(facts.labels);
+      case "image": return facts !== undefined && has(value, facts.images);
+      case "by": return facts !== undefined && has(value, facts.authors);
+      case "message": return facts !== undefined && has(value, facts.messages);
+      default: return true;
     }
   });
 };

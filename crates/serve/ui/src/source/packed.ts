@@ -1,17 +1,18 @@
 // The data of a report as it is packed, made into answers: times after its beginning, one letter a member, details deflated.
 import type { Operation } from "../patch";
-import { toneOf } from "../tones";
 import type { Json } from "../yaml";
-import type { Answers, Counted, DecisionView, Details, Explanation, Filter, Finding, Findings, Moment, Name, ObjectEvent, Place, Row, Version } from "./contract";
+import type { Answers, Counted, DecisionView, Details, Explanation, Filter, Finding, Findings, Moment, Name, ObjectEvent, Place, Row, Triage, Version } from "./contract";
 
 /** Milliseconds after the report's beginning. */
 type Relative = number | null;
 
-/** A row: kind, namespace, name, uid, node, depth; begin, first readable version, end; states, changes, Events, decisions; whether it vanished. */
+/** A row: kind, namespace, name, address, uid, node, depth; begin, first readable version, end; states, changes, Events, decisions; whether it vanished. */
 interface PackedRow {
   k: string;
   ns: string;
   n: string;
+  /** The address, where it is not made of these. */
+  i?: string | null;
   u?: string;
   o?: string | null;
   d: number;
@@ -41,7 +42,7 @@ export interface PackedData {
   title: string;
   source: string;
   reach: string;
-  release?: string;
+  release: string;
   notes: string[];
   /** What stands out, over or not. */
   stand: Standing[];
@@ -50,9 +51,14 @@ export interface PackedData {
   gaps: [number, number][];
   rows: PackedRow[];
   /** The first and the last revision. */
-  revisions?: [number, number];
-  /** What is wrong at the end, as triage has it. */
-  findings?: Finding[];
+  revisions: [number, number];
+  /** How ketcd was called, with what it read. */
+  call: string;
+  /** What is wrong at the end and what explains it, as triage has it. */
+  findings: Finding[];
+  changes: Triage["changes"];
+  warnings: Triage["warnings"];
+  lookedAt: Triage["lookedAt"];
 }
 
 interface PackedVersion {
@@ -79,7 +85,7 @@ interface PackedDetails {
 
 const moment = (revision: number, ms: number | null): Moment => ({ revision, time: ms === null ? null : new Date(ms).toISOString(), ms });
 
-const addressOf = ({ k, ns, n }: PackedRow): string => [k.toLowerCase(), ...(ns ? [ns] : []), n].join("/");
+const addressOf = ({ i, k, ns, n }: PackedRow): string => i ?? [k.toLowerCase(), ...(ns ? [ns] : []), n].join("/");
 
 /** How many stretches the density has. */
 const BUCKETS = 1000;
@@ -107,26 +113,19 @@ const findingsOf = (data: PackedData, rowAt: (line: number) => Row | undefined, 
   const places: { [id: string]: Place } = {};
   const nameOf = ({ address, kind, namespace, name, uid }: Name): Name => ({ address, kind, namespace, name, uid });
   const beginOf = ({ from, lasts, lasted }: Standing, row: Row | undefined): number => (from !== null && from !== undefined ? data.t0 + from : lasts ? data.t1 - lasted : (row?.bars.find(([, , tone]) => ["bad", "waiting"].includes(tone))?.[0] ?? data.t0));
-  const found = data.findings ?? data.stand.filter(({ lasts }) => lasts).map((standing, index) => {
-    const row = rowAt(standing.row);
-    return {
-      id: `standing-${index}`, what: standing.what, trouble: standing.what === "unschedulable" ? "Unschedulable" : standing.what, detail: standing.who, since: new Date(beginOf(standing, row)).toISOString(), seconds: standing.lasted / 1000, objects: row ? [row] : [],
-      owner: null, pods: 0, weight: toneOf(standing.tone) === "bad" ? 5 : 1, reason: null, message: null, remedy: "", command: "", causes: [], effects: [],
-    };
-  });
   const place = (finding: Finding): void => {
     const objects = finding.objects.flatMap(({ kind, namespace, name }) => rows.findLast((row) => row.kind === kind && row.namespace === namespace && row.name === name) ?? []);
-    places[finding.id] = { objects: objects.slice(0, 50).map(nameOf), from: finding.since === null ? null : Date.parse(finding.since), to: null, turnedOut: "lasts" };
+    places[finding.id] = { count: finding.objects.length, objects: objects.slice(0, 50).map(nameOf), from: finding.since === null ? null : Date.parse(finding.since), to: null, turnedOut: "lasts" };
     finding.effects.forEach(place);
   };
-  found.forEach(place);
+  data.findings.forEach(place);
   const over = data.stand.filter(({ lasts }) => !lasts).flatMap((standing) => {
     const row = rowAt(standing.row);
     const from = beginOf(standing, row);
     return row ? [{ address: row.address, what: standing.what, tone: standing.tone, from, to: from + standing.lasted }] : [];
   });
-  const triage = { findings: found, changes: [], warnings: [], lookedAt: null, absence: null };
-  return { findings: { moment: last, triage, places, command: "" }, over };
+  const { findings, changes, warnings, lookedAt } = data;
+  return { findings: { moment: last, triage: { findings, changes, warnings, lookedAt, absence: null }, places, command: "" }, over };
 };
 
 const outagesOf = (rows: readonly Row[]): Answers["window"]["outages"] =>
@@ -150,20 +149,19 @@ export const unpacked = (data: PackedData): { answers: Answers; places: number[]
     places.push(line);
     lines.set(line, row);
   });
-  const revisions = rows.flatMap(({ ticks }) => ticks.map(([, , , revision]) => revision)).filter((revision) => revision > 0);
-  const [oldest, newest] = data.revisions ?? [revisions.reduce((a, b) => Math.min(a, b), Infinity), revisions.reduce((a, b) => Math.max(a, b), 0)];
-  const first = moment(Number.isFinite(oldest) ? oldest : 0, data.t0);
+  const [oldest, newest] = data.revisions;
+  const first = moment(oldest, data.t0);
   const last = moment(newest, data.t1);
   const { findings, over } = findingsOf(data, (line) => lines.get(line), rows, last);
   const gaps = data.gaps.map(([from, to]) => ({ fromRevision: 0, toRevision: 0, from: data.t0 + from, to: data.t0 + to, why: "" }));
   const namespaces = [...new Set(rows.map(({ namespace }) => namespace))].filter((namespace) => namespace).sort();
   const objects = rows.length + counted.reduce((sum, { states }) => sum + states.reduce((part, [, , number]) => part + number, 0), 0);
   const window = {
-    api: 1, source: data.source, release: data.release ?? "", live: false, oneMoment: false, reach: data.reach, first, last, asked: last, objects, density: densityOf(rows, data.t0, data.t1),
+    api: 1, source: data.source, release: data.release, live: false, oneMoment: false, reach: data.reach, first, last, asked: last, objects, density: densityOf(rows, data.t0, data.t1),
     gaps, outages: outagesOf(rows), outagesLeft: 0, namespaces, kinds: [], notes: data.notes, command: "",
   };
   const counts = { objects: rows.length, matching: rows.length, filtered: 0, quiet: 0, deleted: 0 };
-  const all = { from: first, to: last, group: "owner", in: null, groups: [], groupsLeft: 0, rows, offset: 0, total: rows.length, counts, isCut: false, command: "" };
+  const all = { from: first, to: last, group: "owner", in: null, found: null, groups: [], groupsLeft: 0, rows, offset: 0, total: rows.length, counts, isCut: false, command: "" };
   return { answers: { title: data.title, window, findings, over, rows: all, counted }, places };
 };
 
@@ -175,7 +173,7 @@ export const details = (packed: PackedDetails, row: Row): Details => {
     ...(o === undefined ? {} : { object: o }), ...(p === undefined ? {} : { patch: p }),
   }));
   const events = packed.events.map(({ t, reason, type, message, source, count }): ObjectEvent => ({ ms: t, time: t === null ? null : new Date(t).toISOString(), type: type ?? "", reason: reason ?? "", message: message ?? "", source: source ?? "", count: count ?? 1, revision: 0 }));
-  return { history: { name, versions, left: packed.left, command: `ketcd history ${name.address} --diff` }, decisions: packed.decisions.map((decision) => decisionOf(decision, name)), events };
+  return { history: { name, versions, left: packed.left, command: "" }, decisions: packed.decisions.map((decision) => decisionOf(decision, name)), events };
 };
 
 const refusal = (filters: readonly Filter[]): Filter | undefined => filters.find(({ reached, status }) => reached && status !== "Success" && status !== "Skip");
@@ -198,6 +196,6 @@ const decisionOf = (decision: Explanation & { left?: string }, name: Name): Deci
   return {
     moment: moment(decision.attempt?.revision ?? 0, ms), name, decision: decision.left ? { ...decision, caveats: [...(decision.caveats ?? []), decision.left] } : decision,
     plugins: { filters: names(nodes.map(({ filters }) => filters)), scores: names(nodes.map(({ scores }) => scores)) }, runnerUp: chosen === null ? null : (others[0]?.name ?? null),
-    reasons: [...reasons.values()].sort((a, b) => b.nodes - a.nodes), nodesInAll: nodes.length, nodesLeft: 0, earlier: [], command: `ketcd explain ${name.address}${decision.attempt ? ` --rev ${decision.attempt.revision}` : ""}`,
+    reasons: [...reasons.values()].sort((a, b) => b.nodes - a.nodes), nodesInAll: nodes.length, nodesLeft: 0, earlier: [], command: "",
   };
 };

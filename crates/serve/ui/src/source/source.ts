@@ -17,6 +17,9 @@ export interface RowsQuery {
   filters: { [name: string]: string };
   quiet: boolean;
   deleted: boolean;
+  /** An object that has a row even if nothing happened to it, and whose place is asked for. */
+  object: string | null;
+  uid: string | null;
 }
 
 /** An object as it is asked for. */

@@ -1,0 +1,38 @@
+//! `/ui/api/findings`: what is wrong at the cursor.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::triage::Triage;
+use super::named::{Moment, Name};
+
+/// What is wrong at the cursor.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PageFindings")]
+pub struct Findings<'a> {
+    /// The command that prints it.
+    pub command: String,
+    /// The cursor.
+    pub moment: Moment,
+    /// Where the findings are, by their ids.
+    pub places: std::collections::BTreeMap<String, Place>,
+    /// What `triage -o json` prints, with at most 50 objects, troubles and messages of each finding.
+    pub triage: Triage<'a>,
+}
+
+/// Where a finding is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PagePlace")]
+pub struct Place {
+    /// How many objects it has.
+    pub count: usize,
+    /// Since when, in milliseconds since 1970; null where the data do not show it.
+    pub from: Option<i64>,
+    /// Its objects, at most 50.
+    pub objects: Vec<Name>,
+    /// The cursor's time, or null where it lasts at the end of the data.
+    pub to: Option<i64>,
+    /// What became of it by the newest revision: `lasts` or `over`.
+    pub turned_out: &'static str,
+}
