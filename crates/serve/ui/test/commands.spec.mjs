@@ -15,7 +15,12 @@ const VIEWS = [
   "object=node/node2&tab=node&at=r900",
 ];
 
-const ran = async (words) => (await promisify(execFile)(words[0], words.slice(1), { cwd: folderOf(CAPTURE), maxBuffer: 64 << 20 })).stdout;
+/** What is printed; an exit code of 1 says that there are differences. */
+const ran = async (words) => {
+  const options = { cwd: folderOf(CAPTURE), maxBuffer: 64 << 20 };
+  const ended = await promisify(execFile)(words[0], words.slice(1), options).catch((error) => (error.code === 1 ? error : Promise.reject(error)));
+  return ended.stdout;
+};
 const shell = (command) => ran(["sh", "-c", command.replace(/^ketcd /, '"$0" '), process.env.KETCD]);
 const commandOf = async (page) => (await page.locator(".command code").last().innerText()).trim();
 
@@ -55,7 +60,8 @@ test("commands: a link of a large cluster opens the group of its object", async 
     equals(await row.locator(".text").innerText(), "ubuntu", hash);
     const isSeen = await row.evaluate((element) => { const [row, box] = [element.getBoundingClientRect(), document.querySelector("#rows").getBoundingClientRect()]; return row.top >= box.top && row.bottom <= box.bottom; });
     holds(isSeen, `${hash}: its row is out of sight`);
-    holds((await fragment(page)).includes("in=ns:lab"), await fragment(page));
+    // So few rows have something in the minute that no group is closed.
+    if (!hash.includes("from=")) holds((await fragment(page)).includes("in=ns:lab"), await fragment(page));
     await page.context().close();
   }
 });
