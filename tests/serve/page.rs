@@ -75,6 +75,25 @@ fn every_question_is_answered_as_its_schema_says() {
 }
 
 #[test]
+fn of_many_findings_the_weightiest_are_shown_and_the_others_counted() {
+    let pod = |number: usize| {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "name": format!("d{number}"), "uid": format!("u{number}"), "controller": true});
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": format!("p{number}"), "namespace": "shop", "creationTimestamp": "2026-11-20T00:00:00Z", "ownerReferences": [owner]},
+            "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": false, "restartCount": 7, "image": "i", "imageID": "",
+                "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}})
+    };
+    let pods: Vec<Value> = (0..503).map(pod).collect();
+    let file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+    std::fs::write(file.path(), json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string()).unwrap();
+    let server = start(file.path().to_str().unwrap(), &[]);
+    let findings = asked(&server, "findings", "PageFindings");
+    assert_eq!((findings["triage"]["findings"].as_array().unwrap().len(), &findings["findingsLeft"]), (500, &json!(3)));
+    assert_eq!(findings["places"].as_object().unwrap().len(), 500);
+}
+
+#[test]
 fn an_object_is_shown_as_it_was_with_who_set_its_lines() {
     let server = start(STORY_CAPTURE, &[]);
     let then = asked(&server, "object?object=deploy%2Fweb%2Ftomcat&at=r600", "PageObject");

@@ -73,7 +73,7 @@ export const Findings = ({ answer }: { answer: Answer<FindingsAnswer> }): JSX.El
   return (
     <section class="findings" aria-label="findings" tabIndex={0}>
       <h2>
-        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "▾" : "▸"} {value ? (all.length > 0 ? count(all.length, "finding") : "Nothing is wrong") : "Findings"}{state.at === null ? "" : " at the cursor"}</button>
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "▾" : "▸"} {value ? (all.length > 0 ? count(all.length + value.findingsLeft, "finding") : "Nothing is wrong") : "Findings"}{state.at === null ? "" : " at the cursor"}</button>
         {looked && <span class="faint">{count(looked.pods, "pod")}, {count(looked.nodes, "node")}, {count(looked.workloads, "workload")} looked at{answer.busy ? "…" : ""}</span>}
         {value?.command && <button type="button" class="button" title={`As text: ${line(value.command)}`} onClick={() => copy(value.command, say, "the command is copied")}>Command</button>}
         {value?.triage.absence && <span>{line(value.triage.absence.message)}</span>}
@@ -82,6 +82,7 @@ export const Findings = ({ answer }: { answer: Answer<FindingsAnswer> }): JSX.El
       {isOpen && value && (
         <ul>
           {all.map((finding, index) => <Row key={`${finding.id} ${index}`} finding={finding} answer={value} isPicked={finding.id === state.finding} cursorMs={cursorMs} />)}
+          {value.findingsLeft > 0 && <li class="note">{value.findingsLeft.toLocaleString("en")} more that weigh less: the command prints them</li>}
         </ul>
       )}
     </section>

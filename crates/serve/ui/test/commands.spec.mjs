@@ -11,8 +11,10 @@ const VIEWS = [
   "kind=Pod&namespace=web&from=2026-11-20T22:16:00Z&to=2026-11-20T22:17:00Z",
   "view=changed&a=r600&b=r800",
   "view=changed&a=r600&b=r800&namespace=web",
+  "view=changed&a=2026-11-20T22:16:00Z&b=2026-11-20T22:17:00.5Z",
   `${POD}&at=r900`, `${POD}&tab=yaml&at=r900`, `${POD}&tab=diff&a=r368&b=r370&at=r900`, `${POD}&tab=events&at=r900`, `${POD}&tab=related&at=r900`, `${POD}&tab=decision&at=r900`,
   "object=node/node2&tab=node&at=r900",
+  `${POD}&at=2026-11-20T22:18:00Z`, `${POD}&tab=yaml&at=2026-11-20T22:18:00Z`, `${POD}&tab=decision&at=2026-11-20T22:18:00Z`,
 ];
 
 /** What is printed; an exit code of 1 says that there are differences. */

@@ -125,6 +125,9 @@ const served = async () => {
   await act(page, "one change back", () => page.keyboard.press("["));
   await act(page, "filter by a name", async () => { await page.locator("#filter").fill("node-00042"); await page.locator("#filter").press("Enter"); });
   await act(page, "filter by an image", async () => { await page.locator("#filter").fill("image:nginx"); await page.locator("#filter").press("Enter"); });
+  const pods = execFileSync(KETCD, ["-f", file, "ls", "pods", "-A", "--no-headers"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const [namespace, pod] = pods.trimEnd().split("\n").at(-1).split(/\s+/);
+  await act(page, "a decision among all nodes", () => page.evaluate((hash) => { location.hash = hash; }, `#object=pod/${namespace}/${pod}&tab=decision`));
   const bytes = [...page.answers.values()].reduce((sum, { bytes }) => Math.max(sum, bytes), 0);
   note("the largest answer", bytes / 1000, "KB");
   // Whatever happens, what is in sight is asked for anew once in that many seconds.

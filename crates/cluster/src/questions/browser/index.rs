@@ -1,11 +1,12 @@
 //! Every object that there was, and the revisions that changed it: one pass over the history that decodes nothing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use foldhash::HashMap;
 use futures_util::TryStreamExt;
 
 use ketcd_store::{Event, EventKind, KeyValue, Revision, Until, Want};
@@ -97,6 +98,8 @@ pub struct Index {
     events: Vec<usize>,
     /// The places of all others by kind, namespace and name, those of one name from the oldest on.
     by_name: Vec<usize>,
+    /// How many objects may have rows.
+    objects: usize,
 }
 
 impl Index {
@@ -106,7 +109,7 @@ impl Index {
     /// The source cannot be read.
     pub async fn read(cluster: &Cluster) -> Result<Self> {
         let (last, span) = (cluster.revision().await?, cluster.source.span().await?);
-        let mut gathered = Gathered { cluster, current: HashMap::new(), lives: Vec::new(), gaps: Vec::new(), words: BTreeSet::new() };
+        let mut gathered = Gathered { cluster, current: HashMap::default(), lives: Vec::new(), gaps: Vec::new(), words: BTreeSet::new() };
         let first = match cluster.source.is_shared() && cluster.is_long().await? {
             true => gathered.newest(span.oldest, last).await?,
             false => gathered.everything(last).await?,
@@ -122,7 +125,9 @@ impl Index {
         events.retain(|&place| lives[place].about().is_some());
         events.sort_by(|&a, &b| lives[a].place_of_event().cmp(&lives[b].place_of_event()));
         by_name.sort_by(|&a, &b| lives[a].full_name().cmp(&lives[b].full_name()));
-        Ok(Self { lives, gaps, first, last, counted, events, by_name })
+        let mut index = Self { lives, gaps, first, last, counted, events, by_name, objects: 0 };
+        index.objects = index.shown(false).count();
+        Ok(index)
     }
 
     /// How many changes there were after one revision, up to another: without Events and leases.
@@ -172,7 +177,7 @@ impl Index {
 
     /// How many objects may have rows.
     pub fn objects(&self) -> usize {
-        self.shown(false).count()
+        self.objects
     }
 }
 

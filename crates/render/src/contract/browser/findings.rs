@@ -12,11 +12,15 @@ use super::named::{Moment, Name};
 pub struct Findings<'a> {
     /// The command that prints it.
     pub command: String,
+    /// How many more findings there are.
+    #[serde(rename = "findingsLeft")]
+    pub findings_left: usize,
     /// The cursor.
     pub moment: Moment,
     /// Where the findings are, by their ids.
     pub places: std::collections::BTreeMap<String, Place>,
-    /// What `triage -o json` prints, with at most 50 objects, troubles and messages of each finding.
+    /// What `triage -o json` prints of the weightiest 500 findings, with at most 50 objects, troubles and messages of each, with their causes
+    /// and without `changes`.
     pub triage: Triage<'a>,
 }
 

@@ -40,7 +40,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Changed> {
     let addresses = asked.addresses(&found.iter().map(|named| &*named.difference.key).collect::<Vec<_>>()).await?;
     // A flag takes one namespace.
     let namespace = asked.query.get("namespace").filter(|namespace| !namespace.contains(',')).map(str::to_owned);
-    let view = View::Changed(Revision(from.revision.max(1)).into(), until.into(), namespace);
+    let view = View::Changed(asked.cursor("from", Revision(from.revision.max(1))), asked.cursor("to", until), namespace);
     Ok(Changed {
         authors,
         command: asked.command(&view),

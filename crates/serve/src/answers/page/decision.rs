@@ -32,7 +32,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<DecisionView> {
         revision: attempt.revision,
     });
     let since = since.as_ref().map(SinceRefusal::from);
-    let cursor = if at < asked.stand.newest { at.into() } else { Cursor::Unset };
+    let cursor = if at < asked.stand.newest { asked.cursor("at", at) } else { Cursor::Unset };
     let panel = Panel::Decision(cursor, asked.query.get("node").map(str::to_owned));
     let command = asked.command(&View::Object(subject.name.address.clone(), panel));
     let shown = DecisionAsked {

@@ -25,7 +25,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Diff> {
     };
     let changes = asked.stand.changes(&[subject.place], (after, Revision(to.revision))).await?;
     let surplus = changes.len().saturating_sub(MAX_AUTHORS);
-    let panel = Panel::Diff(first.into(), Revision(to.revision).into());
+    let panel = Panel::Diff(asked.cursor("from", first), asked.cursor("to", Revision(to.revision)));
     Ok(Diff {
         after: text(&now).map_err(Status::internal)?,
         before: text(&before).map_err(Status::internal)?,

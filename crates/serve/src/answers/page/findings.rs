@@ -14,6 +14,8 @@ use super::question::{Asked, failed, written};
 use crate::data::waited;
 use crate::wire::Result;
 
+/// The most findings of an answer: those that weigh most.
+const MAX_FINDINGS: usize = 500;
 /// The most objects of one finding, and effects of one, in an answer.
 const MAX_OBJECTS: usize = 50;
 
@@ -23,7 +25,8 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     let answer = waited(cluster.triage()).map_err(failed)?;
     let invocation = &asked.page.invocation;
     let page = TriagePage { namespace: cluster.options.namespace.as_deref(), ..TriagePage::of(&answer, invocation) };
-    let addresses = addresses(asked, &answer.findings).await?;
+    let shown = &answer.findings[..answer.findings.len().min(MAX_FINDINGS)];
+    let addresses = addresses(asked, shown).await?;
     let key = |subject: &Subject| (subject.kind.clone(), subject.namespace.clone(), subject.name.clone());
     let named = |subject: &Subject| addresses.get(&key(subject)).cloned().unwrap_or_default();
     // At the newest revision, what is wrong is what still is.
@@ -34,11 +37,15 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
         own = finding_ids(&answer.findings);
         &own
     };
-    let places = places(&answer.findings, later, moment.ms, named);
-    let command = asked.command(&View::Findings(Revision(moment.revision).into()));
+    let places = places(shown, later, moment.ms, named);
+    let command = asked.command(&View::Findings(asked.cursor("at", Revision(moment.revision))));
     let mut triage = Triage::from(&page);
+    // Somebody may have changed everything in a window; causes have the changes that matter, and `/ui/api/changed` answers who changed what.
+    triage.changes.clear();
+    triage.findings.truncate(MAX_FINDINGS);
     triage.findings.iter_mut().for_each(cut);
-    written(&Findings { command, moment, places, triage })
+    let findings_left = answer.findings.len() - shown.len();
+    written(&Findings { command, findings_left, moment, places, triage })
 }
 
 /// Leaves out most objects of a finding that has thousands: a page shows some, and their number.

@@ -35,7 +35,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<NodeView> {
         pods,
         pods_left,
         moment,
-        command: asked.command(&View::Object(subject.name.address.clone(), Panel::Node(at.into()))),
+        command: asked.command(&View::Object(subject.name.address.clone(), Panel::Node(asked.cursor("at", at)))),
         name: subject.name,
     }))
 }

@@ -25,12 +25,13 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
     let (state, revision) = stands(&subject, at);
     let cluster = asked.stand.at(revision);
     let command = |panel| asked.command(&View::Object(subject.name.address.clone(), panel));
+    let cursor = |shown: Revision| if shown == at { asked.cursor("at", at) } else { shown.into() };
     let events = events_about(asked, subject.place, revision.max(at)).await?;
     let mut view = ObjectView {
-        command: command(Panel::Yaml(revision.into())),
+        command: command(Panel::Yaml(cursor(revision))),
         error: None,
         events,
-        events_command: command(Panel::Events(at.into())),
+        events_command: command(Panel::Events(cursor(at))),
         lines: Vec::new(),
         moment,
         name: subject.name.clone(),
@@ -39,7 +40,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
         owned_left: 0,
         owners: Vec::new(),
         refers_to: Vec::new(),
-        related_command: command(Panel::Related(revision.into())),
+        related_command: command(Panel::Related(cursor(revision))),
         setters: Vec::new(),
         state,
         version: None,

@@ -7,7 +7,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use ketcd_cluster::Error;
 use ketcd_history::clock::Moment as MomentWords;
-use ketcd_render::browser::View;
+use ketcd_render::browser::{Cursor, View};
 use ketcd_render::contract::browser::Moment;
 use ketcd_store::{At, Revision};
 use serde::Serialize;
@@ -55,6 +55,15 @@ impl Asked<'_> {
         match self.query.get(name) {
             Some(text) => self.moment_of(name, text).await,
             None => self.default_moment().await,
+        }
+    }
+
+    /// Names in a command the moment that a parameter means: by its time if it was asked for by one, as a report dates less and would find another revision.
+    pub(super) fn cursor(&self, name: &str, found: Revision) -> Cursor {
+        let time = self.query.get(name).and_then(|text| text.parse::<Timestamp>().ok());
+        match time.filter(|_| !self.stand.cluster.source.is_one_moment()) {
+            Some(time) => Cursor::Time(time),
+            None => found.into(),
         }
     }
 

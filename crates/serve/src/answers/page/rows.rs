@@ -8,7 +8,6 @@ use ketcd_render::browser::{FullRow, RowFilter, RowView, RowWords, View, merged,
 use ketcd_render::contract::browser::{Moment, Row, RowCounts, RowGroup, RowPlace, Rows, State};
 use ketcd_store::Revision;
 
-use super::params::Query;
 use super::question::Asked;
 use crate::wire::{Result, Status};
 
@@ -62,7 +61,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
     });
     let groups_left = chosen.groups.len().saturating_sub(MAX_GROUPS);
     Ok(Rows {
-        command: asked.command(&as_text(asked.query, &question)),
+        command: asked.command(&as_text(asked, &question)),
         counts: counts(chosen.counts),
         found,
         from,
@@ -79,16 +78,16 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
 }
 
 /// The rows as text, as far as flags limit them.
-fn as_text(query: &Query, question: &RowsAsked) -> View {
+fn as_text(asked: &Asked<'_>, question: &RowsAsked) -> View {
     let one = |all: &[String]| if let [one] = all { Some(one.clone()) } else { None };
     let node = question.node.clone().filter(|_| question.kinds == ["pod"]);
-    let label = query.get("label").map(str::to_owned);
+    let label = asked.query.get("label").map(str::to_owned);
     // What begins like a flag is not a kind, and must not become a word of a command.
     let kinds = question.kinds.iter().filter(|kind| !kind.starts_with('-')).cloned().collect();
     let only = RowWords { kinds, namespace: one(&question.namespaces), label, node };
     match question.revision.map(Revision) {
         Some(revision) => View::Rows(revision.before().into(), revision.into(), only),
-        None => View::Rows(question.after.into(), question.to.into(), only),
+        None => View::Rows(asked.cursor("from", question.after), asked.cursor("to", question.to), only),
     }
 }
 

@@ -37,6 +37,6 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<TimelineView> {
     let mut timelines = timelines.map_err(Status::internal)?;
     // The page has them of `/ui/api/history`.
     timelines.iter_mut().for_each(|timeline| timeline["changes"] = Value::Array(Vec::new()));
-    let command = asked.command(&View::Object(subject.name.address, Panel::Timeline(at.into())));
+    let command = asked.command(&View::Object(subject.name.address, Panel::Timeline(asked.cursor("at", at))));
     Ok(TimelineView { command, moment, timelines })
 }

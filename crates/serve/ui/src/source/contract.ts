@@ -99,6 +99,8 @@ export interface Place {
 }
 
 export interface Findings {
+  /** How many more there are. */
+  findingsLeft: number;
   moment: Moment;
   triage: Triage;
   places: { [finding: string]: Place };

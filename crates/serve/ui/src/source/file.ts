@@ -1,6 +1,6 @@
 // Answers made of the data inside a report. What it does not hold is a Failure that names the command.
 import { at as fieldAt, type Operation } from "../patch";
-import { Commands } from "./commands";
+import { Commands, type End, endOf, ofRevision } from "./commands";
 import { type Facts, factsOf, selector } from "./facts";
 import { details, type PackedData, unpacked } from "./packed";
 import { isPlugin, isRefusedBy } from "./refusals";
@@ -75,7 +75,7 @@ export class Inside implements Source {
   async findings(at: At): Promise<Findings> {
     const { findings, over, window } = this.answers;
     const moment = this.moment(at);
-    const command = this.commands.findings(moment.revision);
+    const command = this.commands.findings(endOf(moment, at));
     if (at === null || moment.ms === null || (window.last.ms !== null && moment.ms >= window.last.ms)) return { ...findings, command };
     const ms = moment.ms;
     const then = findings.triage.findings.flatMap((finding) => {
@@ -138,7 +138,7 @@ export class Inside implements Source {
     const shown = query.in === undefined && all.length > limit ? [] : all.slice(query.offset ?? 0, (query.offset ?? 0) + limit);
     return {
       from, to, group: query.group, in: query.in ?? null, found, groups: sorted.map(({ members: _, ...group }) => group), groupsLeft: 0,
-      rows: shown, offset: query.offset ?? 0, total: all.length, counts, isCut: false, command: this.commands.rows(query.from === null ? 0 : from.revision, to.revision, query.filters),
+      rows: shown, offset: query.offset ?? 0, total: all.length, counts, isCut: false, command: this.commands.rows(query.from === null ? "" : endOf(from, query.from), endOf(to, query.to), query.filters),
     };
   }
 
@@ -151,7 +151,7 @@ export class Inside implements Source {
   private index(asked: Asked): number {
     const { rows } = this.answers.rows;
     const exact = asked.uid ? rows.findLastIndex((row) => row.uid === asked.uid) : -1;
-    const index = exact >= 0 ? exact : rows.findLastIndex((row) => row.address === asked.object && (!asked.uid || !row.uid));
+    const index = exact >= 0 ? exact : rows.findLastIndex((row) => isNamed(row, asked.object) && (!asked.uid || !row.uid));
     if (index < 0) throw new Failure(`${asked.object} has no row in this report`, 404);
     return index;
   }
@@ -182,8 +182,10 @@ export class Inside implements Source {
     const moment = this.moment(at);
     const index = versionAt(history.versions, moment);
     const version = history.versions[index];
+    const end = endOf(moment, at);
+    const shown = shownAt(history.versions, index, end);
     const base = {
-      moment, name: row, events, command: this.commands.yaml(row.address, moment.revision), eventsCommand: this.commands.events(row.address, moment.revision), relatedCommand: this.commands.related(row.address, moment.revision),
+      moment, name: row, events, command: this.commands.yaml(row.address, shown), eventsCommand: this.commands.events(row.address, end), relatedCommand: this.commands.related(row.address, shown),
       owners: this.owners(row), owned: this.owned(row), refersTo: [] as Related[], ownedLeft: 0,
     };
     if (!version) return { ...base, state: history.versions.length > 0 ? "notYet" : "unreadable", version: null, error: null, lines: [], setters: [], object: null };
@@ -211,20 +213,20 @@ export class Inside implements Source {
       return value === null ? null : yaml(value).map((line) => line.text).join("\n");
     };
     const by = history.versions.filter(({ revision }) => revision > a.revision && revision <= b.revision).map(({ by, revision, ms }) => ({ by, revision, ms }));
-    return { name: row, from: a, to: b, before: text(a), after: text(b), fields: [], by, command: this.commands.diff(row.address, a.revision, b.revision) };
+    return { name: row, from: a, to: b, before: text(a), after: text(b), fields: [], by, command: this.commands.diff(row.address, endOf(a, from), endOf(b, to)) };
   }
 
   async timeline(asked: Asked, at: At): Promise<TimelineView> {
     const { history } = await this.detail(asked);
     const moment = this.moment(at);
-    return { moment, timelines: [], command: this.commands.timeline(history.name.address, moment.revision) };
+    return { moment, timelines: [], command: this.commands.timeline(history.name.address, endOf(moment, at)) };
   }
 
   async decision(asked: Asked, at: At, node: string | null): Promise<DecisionView> {
     const { decisions, history } = await this.detail(asked);
     const moment = this.moment(at);
     const found = decisions.findLast((decision) => (moment.isTime ? (decision.moment.ms ?? -Infinity) <= moment.ms! : decision.moment.revision <= moment.revision)) ?? decisions[0];
-    const command = this.commands.decision(history.name.address, at === null ? 0 : moment.revision, node);
+    const command = this.commands.decision(history.name.address, moment.revision < this.answers.window.last.revision ? endOf(moment, at) : "", node);
     if (!found) throw new Failure("this report holds no decision about it", 404, command);
     return { ...found, command };
   }
@@ -238,7 +240,7 @@ export class Inside implements Source {
       const [sum, most] = [requested.get(name) ?? 0, amount(allocatable)];
       return { name, allocatable, requested: quantity(name, sum), percent: most ? Math.round((sum / most) * 1000) / 10 : null };
     });
-    return { moment: view.moment, name: view.name, state, ...node, resources, pods, podsLeft: 0, command: this.commands.node(view.name.address, view.moment.revision) };
+    return { moment: view.moment, name: view.name, state, ...node, resources, pods, podsLeft: 0, command: this.commands.node(view.name.address, endOf(view.moment, at)) };
   }
 
   /** What the pods request that are on their node at a moment, and how many they are. */
@@ -291,7 +293,7 @@ export class Inside implements Source {
       const row = this.answers.rows.rows.find(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name);
       held.items.push({ address: row?.address ?? "", uid: row?.uid ?? "", kind: change.kind, namespace: change.namespace, name: change.name, revision: change.revision, ms: change.time === null ? null : Date.parse(change.time), time: change.time, what: change.what });
     }
-    return { from: a, to: b, authors: [...authors.values()].sort((x, y) => y.changes - x.changes), interventionsLeft: 0, kinds: [...kinds.values()], command: this.commands.changed(a.revision, b.revision, filters) };
+    return { from: a, to: b, authors: [...authors.values()].sort((x, y) => y.changes - x.changes), interventionsLeft: 0, kinds: [...kinds.values()], command: this.commands.changed(from === null ? ofRevision(a.revision) : endOf(a, from), endOf(b, to), filters) };
   }
 
   async locate(kind: string, namespace: string, name: string): Promise<Name | null> {
@@ -322,8 +324,16 @@ const nodeOf = (node: Json): Omit<NodeView, "moment" | "name" | "state" | "pods"
   };
 };
 
+/** Whether an address names a row: it may have the kind in full where the row's own has a short name, `deployment/web/tomcat` for `deploy/web/tomcat`. */
+const isNamed = (row: Name, address: string): boolean => {
+  if (row.address === address) return true;
+  const [word, ...rest] = address.split("/");
+  const kind = row.kind.toLowerCase();
+  return [kind, `${kind}s`].includes(word!.toLowerCase()) && rest.join("/") === [row.namespace, row.name].filter((part) => part).join("/");
+};
+
 /** Whether a row is the object of an address and, where both are known, of a uid: one object may have several addresses. */
-export const isObject = (row: Name, address: string | null, uid: string | null): boolean => (uid && row.uid ? row.uid === uid : row.address === address);
+export const isObject = (row: Name, address: string | null, uid: string | null): boolean => (uid && row.uid ? row.uid === uid : address !== null && isNamed(row, address));
 
 /** The filters that rows do not show the answer to. */
 const OF_DETAILS = ["label", "image", "by", "message"];
@@ -410,6 +420,13 @@ const blamed = (versions: readonly Version[], index: number): { value: Json; set
     }
   }
   return { value: valueAt(versions, index), setters, sets };
+};
+
+/** The state that shows an object: where it is gone the last before, where it is not there yet its first. */
+const shownAt = (versions: readonly Version[], index: number, end: End): End => {
+  const version = versions[Math.max(index, 0)];
+  if (index >= 0 && version?.type === "DELETED") return ofRevision(version.revision - 1);
+  return index < 0 && version ? ofRevision(version.revision) : end;
 };
 
 /** Who set the nearest field at or above `path`. */

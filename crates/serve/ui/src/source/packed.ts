@@ -125,7 +125,7 @@ const findingsOf = (data: PackedData, rowAt: (line: number) => Row | undefined, 
     return row ? [{ address: row.address, what: standing.what, tone: standing.tone, from, to: from + standing.lasted }] : [];
   });
   const { findings, changes, warnings, lookedAt } = data;
-  return { findings: { moment: last, triage: { findings, changes, warnings, lookedAt, absence: null }, places, command: "" }, over };
+  return { findings: { findingsLeft: 0, moment: last, triage: { findings, changes, warnings, lookedAt, absence: null }, places, command: "" }, over };
 };
 
 const outagesOf = (rows: readonly Row[]): Answers["window"]["outages"] =>
