@@ -47,15 +47,17 @@ def of_file(file, found, page):
     ]
     if node:
         asked.append(["what-if", "--drain", node])
-    bundle = os.path.join(os.path.dirname(page), "slice.ketcd")
+    bundle, traces = (os.path.join(os.path.dirname(page), name) for name in ("slice.ketcd", "traces.jsonl"))
     redacted = ["--redact", "names,values,addresses", "--out", bundle]
     asked += [
         ["bundle", "-n", namespace, "--out", bundle],
         ["bundle", "-n", namespace, *redacted],
         # With a decision in it: what a scheduler counted of all other pods and nodes comes with it.
         ["bundle", explained, *redacted],
+        ["export", "-n", namespace, "--format", "otlp", "--out", traces],
     ]
-    rows = [Row(" ".join(words).replace(page, "page.html").replace(bundle, "slice.ketcd"), ["-f", file, *words]) for words in asked]
+    folder = os.path.dirname(page) + os.sep
+    rows = [Row(" ".join(words).replace(folder, ""), ["-f", file, *words]) for words in asked]
     first = ["--no-cache", "get", pod, "-o", "yaml"]
     return [*rows, Row(f"get {pod} -o yaml --no-cache", ["-f", file, *first])]
 

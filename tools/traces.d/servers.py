@@ -45,10 +45,10 @@ def free_ports(number):
 class Servers:
     """Both, while they run."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, pages=None):
         query, otlp, collector = [f"127.0.0.1:{port}" for port in free_ports(3)]
         self.jaeger, self.collector = f"http://{query}", f"http://{collector}"
-        flags = [f"--query={query}", f"--otlp={otlp}"]
+        flags = [f"--query={query}", f"--otlp={otlp}", f"--pages={pages or ''}"]
         config = {
             "receivers": {"otlp": {"protocols": {"http": {"endpoint": collector}}}},
             "exporters": {"otlp_http": {"endpoint": f"http://{otlp}", "compression": "none"}},

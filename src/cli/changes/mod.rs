@@ -1,4 +1,4 @@
-//! What changed: the answers of `history`, `watch`, `events`, `report`, `diff` and `triage`.
+//! What changed: the answers of `history`, `timeline`, `watch`, `events`, `report`, `diff` and `triage`.
 
 pub(in crate::cli) mod compared_states;
 pub(in crate::cli) mod earlier_triage;
@@ -7,3 +7,4 @@ pub(in crate::cli) mod members;
 pub(in crate::cli) mod printing;
 pub(in crate::cli) mod report;
 pub(in crate::cli) mod spec_comparison;
+pub(in crate::cli) mod timeline;

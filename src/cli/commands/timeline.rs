@@ -2,19 +2,14 @@
 
 use clap::Args;
 
-use ketcd_history::Logged;
-use ketcd_history::timeline::Timeline;
-use ketcd_render::timeline::{Told, json};
-
+use crate::cli::changes::timeline::StoryTeller;
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::selectors::SelectArgs;
-use crate::cli::input::time_span::{Around, AroundArgs};
-use crate::cli::invocation::invocation;
+use crate::cli::input::time_span::AroundArgs;
 use crate::cli::outcome::{Error, Outcome, Result};
-use crate::cli::output::{Format, Output};
+use crate::cli::output::Output;
 use crate::cli::session::Session;
-use crate::cli::session::absence::{Missing, Search, note_nothing_of};
 use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
@@ -44,14 +39,6 @@ pub(crate) struct TimelineArgs {
     around: AroundArgs,
 }
 
-impl TimelineArgs {
-    /// What there is none of.
-    fn nothing(&self, around: Option<Around>) -> String {
-        let by = self.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
-        format!("no readable change{by}{}", around.map(Around::words).unwrap_or_default())
-    }
-}
-
 impl Ask for TimelineArgs {
     const PRINTS_TEXT: bool = true;
 
@@ -77,46 +64,6 @@ impl Ask for TimelineArgs {
             return Err(wrong.hint("name objects, a namespace with -n, everything with -A, or a time with --around"));
         }
         let asked = session.cluster.asked(&self.addresses, everything).await?;
-        let story = session.cluster.timeline(&asked).await?;
-        let of_asked = story.timelines.iter().filter(|(key, _)| asked.contains(key));
-        let subjects: Vec<&Timeline> = of_asked.map(|(_, timeline)| timeline).collect();
-        let mut missing = Missing::of(session, &asked).await?;
-        story.timelines.keys().for_each(|key| missing.saw(key));
-        let is_missing = missing.report(session, &Search::up_to(session, "timeline").await?).await?;
-        if subjects.is_empty() {
-            if !is_missing {
-                note_nothing_of(session, &asked, &self.nothing(around)).await?;
-            }
-            return Ok(Outcome::Nothing);
-        }
-        let (oldest, all) = (session.cluster.source.span().await?.oldest, session.format == Format::Wide);
-        let takes = |logged: Option<&Logged>| self.by.take(logged.map(|logged| &logged.request));
-        let by = (!self.by.take_all()).then_some(&takes as &dyn Fn(Option<&Logged>) -> bool);
-        let told = Told {
-            story: &story,
-            subjects,
-            many: asked.many,
-            all,
-            after: session.cluster.counted_after(),
-            around: around.map(|around| (around.center, around.window.as_secs_f64())),
-            by,
-            oldest,
-            invocation: invocation(),
-        };
-        let managed_fields = session.managed_fields();
-        let is_told = match &session.format {
-            Format::Table | Format::Wide => told.write_text(out.width(), out)?,
-            Format::Ndjson => json::write_lines(&told, managed_fields, out)?,
-            Format::Json => json::write_document(&told, session.window_in_head().await?, managed_fields, out)?,
-            other => return Err(other.unsupported("timeline", "table, json, ndjson")),
-        };
-        if !is_told {
-            note_nothing_of(session, &asked, &self.nothing(around)).await?;
-        }
-        if !self.by.take_all() {
-            let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;
-            self.by.note_others(&session.cluster, (&self.addresses, &asked), &clock).await?;
-        }
-        Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
+        StoryTeller { session, asked, addresses: &self.addresses, by: &self.by, around }.tell(out).await
     }
 }

@@ -6,13 +6,13 @@ use super::format::TraceFormat;
 use super::otlp_server::OtlpServer;
 use crate::cli::connection::inputs::inputs;
 use crate::cli::outcome::{Error, Outcome, Result};
-use crate::cli::output::destination::{Destination, Replacing};
+use crate::cli::output::destination::{Destination, Replacing, Writing};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
-use ketcd_cluster::AskedKeys;
 use ketcd_cluster::traces::Traces;
+use ketcd_cluster::{AskedKeys, TryStreamExt};
 use ketcd_render::json;
-use ketcd_render::traces::{self as render, otlp, perfetto};
+use ketcd_render::traces::{self as render, Tally, otlp, perfetto};
 
 /// Every file of traces that ketcd writes has this attribute near its beginning.
 const OWN_ATTRIBUTE: &[u8] = b"ketcd.begin.revision";
@@ -35,8 +35,14 @@ pub(in crate::cli) struct TraceExport<'a> {
 
 /// Where traces go, once that was checked.
 enum Goal {
-    File(Destination),
+    File { destination: Destination, file: TraceFile, writing: Option<Writing> },
     Server(OtlpServer),
+}
+
+/// How a file is written.
+enum TraceFile {
+    Otlp(otlp::Encoding),
+    Perfetto(perfetto::File),
 }
 
 impl Goal {
@@ -48,7 +54,12 @@ impl Goal {
                 let is_older = |head: &[u8]| memmem::find(head, OWN_ATTRIBUTE).is_some();
                 let replacing = Replacing { is_older: &is_older, what: "a file of traces that ketcd wrote", any: None };
                 let has_secrets = session.cluster.options.show_secrets;
-                Ok(Self::File(Destination::open(name, &inputs(&session.args), has_secrets, &replacing)?))
+                let destination = Destination::open(name, &inputs(&session.args), has_secrets, &replacing)?;
+                let file = match export.format {
+                    TraceFormat::Otlp => TraceFile::Otlp(otlp::Encoding::of_name(name)),
+                    TraceFormat::Perfetto => TraceFile::Perfetto(perfetto::File::default()),
+                };
+                Ok(Self::File { destination, file, writing: None })
             }
             (None, None) => {
                 Err(Error::new("traces go to a file or to a server").hint("name a file with --out, or a server with --endpoint"))
@@ -56,19 +67,35 @@ impl Goal {
         }
     }
 
-    async fn take(&mut self, export: &TraceExport<'_>, traces: &Traces, out: &mut Output) -> Result<()> {
+    /// Writes or sends a part. A file begins with the first trace.
+    async fn take(&mut self, part: &Traces, cluster: Option<&str>, out: &mut Output) -> Result<()> {
         match self {
             Self::Server(server) => {
-                for body in otlp::bodies(traces, export.cluster) {
+                for body in otlp::bodies(part, cluster) {
                     server.send(body).await?;
                 }
                 Ok(())
             }
-            Self::File(file) => file.write(out, |out| match export.format {
-                TraceFormat::Otlp => otlp::write(traces, export.cluster, otlp::Encoding::of_name(export.out.unwrap_or_default()), out),
-                TraceFormat::Perfetto => perfetto::write(traces, export.cluster, out),
-            }),
+            Self::File { .. } if part.traces.is_empty() => Ok(()),
+            Self::File { destination, file, writing } => {
+                let begun = writing.take().map_or_else(|| destination.begin(out), Ok)?;
+                writing.insert(begun).write(out, |out| match file {
+                    TraceFile::Otlp(encoding) => otlp::write(part, cluster, *encoding, out),
+                    TraceFile::Perfetto(file) => file.write(part, cluster, out),
+                })
+            }
         }
+    }
+
+    fn finish(&mut self, out: &mut Output) -> Result<()> {
+        match self {
+            Self::File { writing, .. } => writing.take().map_or(Ok(()), |writing| writing.finish(out)),
+            Self::Server(_) => Ok(()),
+        }
+    }
+
+    fn is_standard_output(&self) -> bool {
+        matches!(self, Self::File { destination, .. } if destination.is_standard_output())
     }
 }
 
@@ -85,22 +112,27 @@ pub(in crate::cli) async fn export_traces(session: &Session, export: &TraceExpor
     }
     let mut goal = Goal::open(export, session)?;
     session.cluster.note_reach().await?;
-    let traces = session.cluster.traces(export.of.as_ref(), export.trace_parent).await?;
-    render::left_out_words(&traces).iter().for_each(|words| note(words));
-    if traces.left_out.unreadable_parents > 0 {
-        note(&format!("annotations without a valid trace parent (00-TRACE-SPAN-FLAGS): {}", traces.left_out.unreadable_parents));
+    let mut tally = Tally::default();
+    let mut parts = session.cluster.traces(export.of.as_ref(), export.trace_parent);
+    while let Some(part) = parts.try_next().await? {
+        tally.add(&part);
+        goal.take(&part, export.cluster, out).await?;
     }
-    if traces.traces.is_empty() {
+    goal.finish(out)?;
+    render::left_out_words(tally.left_out).iter().for_each(|words| note(words));
+    if tally.left_out.unreadable_parents > 0 {
+        note(&format!("annotations without a valid trace parent (00-TRACE-SPAN-FLAGS): {}", tally.left_out.unreadable_parents));
+    }
+    if tally.is_empty() {
         note("nothing to export: no start of a pod, rollout, Job, or outage of a node has a readable begin and end");
         return Ok(Outcome::Nothing);
     }
-    goal.take(export, &traces, out).await?;
     let name = export.endpoint.or(export.out).unwrap_or_default().to_owned();
     let revision = session.cluster.revision().await?.0;
-    let summary = render::summary(&traces, name, revision, session.window_in_head().await?);
-    match &goal {
-        Goal::File(file) if file.is_standard_output() => note(&render::summary_words(&summary)),
-        _ if session.format == Format::Json => json::write_document(&summary, out)?,
+    let summary = tally.summary(name, revision, session.window_in_head().await?);
+    match session.format {
+        _ if goal.is_standard_output() => note(&render::summary_words(&summary)),
+        Format::Json => json::write_document(&summary, out)?,
         _ => render::write_text(&summary, out)?,
     }
     Ok(Outcome::Found)

@@ -5,6 +5,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use super::Output;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::system::files;
@@ -81,22 +83,69 @@ impl Destination {
     /// # Errors
     /// The stream's or the file system's; the file that was there is then as it was.
     pub(in crate::cli) fn write(&self, out: &mut Output, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let mut writing = self.begin(out)?;
+        writing.write(out, render)?;
+        writing.finish(out)
+    }
+
+    /// Begins to write: part by part, and [`Writing::finish`] behind the last.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(in crate::cli) fn begin(&self, out: &mut Output) -> Result<Writing> {
         let failed = |error: io::Error| cannot_write(&self.name, &error);
-        match &self.place {
+        let stream = match &self.place {
             Target::StandardOutput => {
                 out.set_content(Content::Raw);
-                render(out).and_then(|()| out.flush()).map_err(Error::from)
+                Stream::StandardOutput
             }
-            Target::Stream => {
-                let mut stream = BufWriter::new(OpenOptions::new().write(true).open(&self.name).map_err(failed)?);
-                render(&mut stream).and_then(|()| stream.flush()).map_err(failed)
-            }
+            Target::Stream => Stream::Open(BufWriter::new(OpenOptions::new().write(true).open(&self.name).map_err(failed)?)),
             Target::File { folder } => {
                 let mut builder = tempfile::Builder::new();
                 files::with_mode(builder.prefix(".ketcd-").suffix(".tmp"), self.mode);
-                let file = builder.tempfile_in(folder).map_err(failed)?;
-                let mut stream = BufWriter::new(file);
-                render(&mut stream).map_err(failed)?;
+                Stream::New(BufWriter::new(builder.tempfile_in(folder).map_err(failed)?))
+            }
+        };
+        Ok(Writing { name: self.name.clone(), stream })
+    }
+}
+
+/// A file on its way. What is dropped unfinished leaves the file that was there as it was.
+pub(in crate::cli) struct Writing {
+    name: String,
+    stream: Stream,
+}
+
+enum Stream {
+    StandardOutput,
+    Open(BufWriter<File>),
+    New(BufWriter<NamedTempFile>),
+}
+
+impl Writing {
+    /// Writes what `render` writes.
+    ///
+    /// # Errors
+    /// The stream's or the file system's.
+    pub(in crate::cli) fn write(&mut self, out: &mut Output, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let written = match &mut self.stream {
+            Stream::StandardOutput => return render(out).map_err(Error::from),
+            Stream::Open(stream) => render(stream),
+            Stream::New(stream) => render(stream),
+        };
+        written.map_err(|error| cannot_write(&self.name, &error))
+    }
+
+    /// Puts the file into its place.
+    ///
+    /// # Errors
+    /// The stream's or the file system's.
+    pub(in crate::cli) fn finish(self, out: &mut Output) -> Result<()> {
+        let failed = |error: io::Error| cannot_write(&self.name, &error);
+        match self.stream {
+            Stream::StandardOutput => out.flush().map_err(Error::from),
+            Stream::Open(mut stream) => stream.flush().map_err(failed),
+            Stream::New(stream) => {
                 let file = stream.into_inner().map_err(|error| failed(error.into_error()))?;
                 file.as_file().sync_all().map_err(failed)?;
                 file.persist(&self.name).map_err(|error| failed(error.error))?;

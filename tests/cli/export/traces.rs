@@ -8,7 +8,8 @@ use std::process::Output;
 use std::thread;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use ketcd_testing::written::Written;
+use serde_json::{Value, json};
 
 use super::{capture, lines};
 use crate::ketcd::{all, ketcd};
@@ -211,4 +212,58 @@ fn objects_of_one_moment_have_no_traces() {
     let refused = ketcd().arg("-f").arg(&path).args(["export", "--format", "otlp", "--out", "-"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", all(&refused));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("traces need a history"), "{}", all(&refused));
+}
+
+/// A database of more changes than a story holds at once: a pod in each of two namespaces, written again and again.
+fn many_changes() -> Vec<u8> {
+    const CHANGES: usize = 10_500;
+    let pod = |namespace: &str, node: Value, status: Value| {
+        let metadata =
+            json!({"name": "app", "namespace": namespace, "uid": format!("uid-{namespace}"), "creationTimestamp": "2026-11-20T10:00:00Z"});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": node}, "status": status}).to_string()
+    };
+    let namespaces = ["a", "a-b"];
+    let mut written = Written::default();
+    let mut put = |node: &Value, status: &Value| {
+        for namespace in namespaces {
+            written.put(&format!("/registry/pods/{namespace}/app"), pod(namespace, node.clone(), status.clone()));
+        }
+    };
+    put(&Value::Null, &json!({}));
+    (1..CHANGES).for_each(|_| put(&json!("n1"), &json!({})));
+    put(&json!("n1"), &json!({"conditions": [{"type": "Ready", "status": "True"}]}));
+    let later = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "a", "uid": "c", "creationTimestamp": "2026-11-20T10:06:00Z"}});
+    written.put("/registry/configmaps/a/c", later.to_string());
+    written.finish()
+}
+
+#[test]
+fn many_changes_are_told_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.db");
+    fs::write(&path, many_changes()).unwrap();
+    let run = |words: &[&str]| {
+        let output = ketcd().arg("-f").arg(&path).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", all(&output));
+        output.stdout
+    };
+    let items = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap()["items"].as_array().unwrap().clone();
+    let whole = items(&run(&["timeline", "pods", "-A", "-o", "json"]));
+    // Keys are in another order than names: `-` is before `/`.
+    let apart =
+        [items(&run(&["timeline", "pods", "-n", "a-b", "-o", "json"])), items(&run(&["timeline", "pods", "-n", "a", "-o", "json"]))];
+    assert_eq!(whole, apart.concat());
+    let parts = lines(&run(&["timeline", "pods", "-A", "-o", "ndjson"]));
+    assert_eq!(parts, whole);
+    let text = String::from_utf8(run(&["timeline", "pods", "-A"])).unwrap();
+    assert!(["pod/a/app", "pod/a-b/app", "Ready"].iter().all(|word| text.contains(word)), "{text}");
+    let exported = spans(&run(&["export", "--format", "otlp", "--out", "-"]));
+    let starts: Vec<&Value> = exported.iter().filter(|span| span["name"] == "pod start").collect();
+    assert_eq!(starts.len(), 2, "{exported:?}");
+    let perfetto = folder.path().join("many.pftrace");
+    let written = run(&["export", "--format", "perfetto", "--out", perfetto.to_str().unwrap(), "-o", "json"]);
+    let summary: Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!((summary["traces"].as_u64(), summary["spans"].as_u64()), (Some(2), Some(exported.len() as u64)), "{summary}");
+    let none = ketcd().arg("-f").arg(&path).args(["timeline", "pods", "-A", "--since", "21003", "-o", "json"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(1), "{}", all(&none));
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"github.com/gorilla/mux"
 	"github.com/jaegertracing/jaeger/cmd/query/app"
@@ -36,8 +38,20 @@ func take(store *memory.Store, body []byte) error {
 	return nil
 }
 
+// Answers with Jaeger's pages; each of its views is one page.
+func pages(folder string) http.Handler {
+	files := http.FileServer(http.Dir(folder))
+	return http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+		if _, err := os.Stat(filepath.Join(folder, filepath.Clean(request.URL.Path))); err != nil {
+			request.URL.Path = "/"
+		}
+		files.ServeHTTP(answer, request)
+	})
+}
+
 func main() {
 	query := flag.String("query", "", "where the API listens")
+	folder := flag.String("pages", "", "Jaeger's pages, built")
 	otlp := flag.String("otlp", "", "where OTLP over HTTP listens")
 	flag.Parse()
 	store := memory.NewStore()
@@ -54,5 +68,8 @@ func main() {
 	go func() { log.Fatal(http.ListenAndServe(*otlp, traces)) }()
 	router := mux.NewRouter()
 	app.NewAPIHandler(querysvc.NewQueryService(store, store, querysvc.QueryServiceOptions{})).RegisterRoutes(router)
+	if *folder != "" {
+		router.PathPrefix("/").Handler(pages(*folder))
+	}
 	log.Fatal(http.ListenAndServe(*query, router))
 }

@@ -1,9 +1,13 @@
 //! What belongs to an object: owners above and what is owned below, the pods of a node, the last changes of what is described.
 
+use std::collections::HashSet;
+
 use ketcd_cluster::describe::Description;
+use ketcd_cluster::related::MAX_CHANGES_AT_ONCE;
 use ketcd_cluster::related::owners::StoredObject;
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::ChangeKind;
+use ketcd_history::timeline::Timeline;
 use ketcd_kube::Object;
 use serde_json::{Value, json};
 
@@ -134,4 +138,43 @@ async fn a_node_is_described_with_its_pods() {
     // A node asked for alone is found by its name in the stored bytes.
     let one = cluster.node_pods(&objects(&cluster, &["node/node2"]).await, cluster.at).await.unwrap();
     assert_eq!((one.len(), &one["node2"]), (1, &counts["node2"]));
+}
+
+#[tokio::test]
+async fn a_story_in_parts_holds_one_part_at_a_time() {
+    let cluster = capture("k136-story", Options { all_namespaces: true, ..Options::default() }).await;
+    let asked = cluster.asked(&["configmaps".to_owned()], false).await.unwrap();
+    let whole = cluster.timeline(&asked).await.unwrap();
+    let mut parts = cluster.timeline_parts(&asked, false, 0).await.unwrap().unwrap();
+    let (settled, all) = (parts.story().timelines.len(), parts.left());
+    assert!(all > 3, "{all}");
+    let (mut told, mut most) = (HashSet::new(), 0);
+    while parts.next(|_| {}).await.unwrap() {
+        let story = parts.story();
+        let held: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| !story.is_settled(key)).map(|(_, timeline)| timeline).collect();
+        assert_eq!(held.len() + settled, story.timelines.len(), "what all have in common is kept");
+        assert!(held.iter().all(|timeline| timeline.subject.namespace == held[0].subject.namespace), "namespaces are told apart");
+        assert!(held.iter().all(|timeline| timeline.changes.is_empty()));
+        let new = story.timelines.iter().filter(|(key, _)| !story.is_settled(key) && asked.contains(key));
+        new.for_each(|(key, _)| assert!(told.insert(key.clone()), "{key:?} is told twice"));
+        most = most.max(held.len());
+    }
+    assert_eq!(parts.story().timelines.len(), settled, "the last part is forgotten");
+    assert_eq!(told.len(), whole.timelines.keys().filter(|key| asked.contains(key)).count());
+    assert!(most + settled < whole.timelines.len(), "{most} and {settled} of {} are held at once", whole.timelines.len());
+}
+
+#[tokio::test]
+async fn what_is_small_or_of_no_namespace_is_told_at_once() {
+    let cluster = capture("k136-story", Options { all_namespaces: true, ..Options::default() }).await;
+    let is_in_parts = async |words: &[&str], most: usize| {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let asked = cluster.asked(&words, false).await.unwrap();
+        cluster.timeline_parts(&asked, true, most).await.unwrap().is_some()
+    };
+    assert!(is_in_parts(&["deployments"], 0).await);
+    assert!(!is_in_parts(&["deployments"], MAX_CHANGES_AT_ONCE).await, "few changes");
+    for words in [&["nodes"][..], &["persistentvolumes"], &["deployments,pods"], &["deploy/web/tomcat"]] {
+        assert!(!is_in_parts(words, 0).await, "{words:?}");
+    }
 }

@@ -1,10 +1,10 @@
 //! Traces of recorded and made-up clusters: ids are the same in every export, links and parents lead somewhere, and no trace is too large.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use ketcd_cluster::traces::{LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, Span, SpanKind, Trace, Traces};
-use ketcd_cluster::{AskedKeys, Cluster, Options, Revision, Since};
+use ketcd_cluster::traces::{LeftOut, LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, Span, SpanKind, Trace, Traces};
+use ketcd_cluster::{AskedKeys, Cluster, Options, Revision, Since, TryStreamExt};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -16,7 +16,16 @@ const CAPTURES: [&str; 5] = ["k120-story", "k136-story", "k137-story", "k136-wha
 const DAY_CAPTURES: [&str; 2] = ["k120-story", "k120-story/compacted.db.zst"];
 
 async fn all(cluster: &Cluster) -> Traces {
-    cluster.traces(None, None).await.unwrap()
+    joined(cluster, None, None).await
+}
+
+/// The traces of all parts.
+async fn joined(cluster: &Cluster, asked: Option<&AskedKeys>, trace_parent: Option<&str>) -> Traces {
+    let parts: Vec<Traces> = cluster.traces(asked, trace_parent).try_collect().await.unwrap();
+    parts.into_iter().fold(Traces::default(), |mut all, part| {
+        all.add(part);
+        all
+    })
 }
 
 /// All traces of a recorded cluster, made once for the tests that look at them.
@@ -35,7 +44,7 @@ async fn whole(name: &'static str) -> Arc<Traces> {
 async fn of(cluster: &Cluster, words: &[&str]) -> Traces {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let asked = AskedKeys::of(cluster, &words).await.unwrap();
-    cluster.traces(asked.as_ref(), None).await.unwrap()
+    joined(cluster, asked.as_ref(), None).await
 }
 
 fn spans(traces: &Traces) -> impl Iterator<Item = (&Trace, &Span)> {
@@ -259,7 +268,7 @@ async fn no_trace_is_above_the_bounds() {
     let pods = MAX_TRACE_STARTS + 50;
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let cluster = database(job_of(pods, parent), Options::default()).await;
-    let traces = cluster.traces(None, Some("parent")).await.unwrap();
+    let traces = joined(&cluster, None, Some("parent")).await;
     assert!(traces.traces.iter().all(|trace| trace.spans.len() <= MAX_TRACE_SPANS));
     let job = traces.traces.iter().find(|trace| trace.about.subject.kind == "Job").unwrap();
     let root = job.spans.iter().find(|span| span.kind == SpanKind::Job).unwrap();
@@ -283,8 +292,8 @@ async fn no_trace_is_above_the_bounds() {
 #[tokio::test]
 async fn an_annotation_that_is_not_a_trace_parent_is_counted() {
     let cluster = database(job_of(2, "00-nothing"), Options::default()).await;
-    assert_eq!(cluster.traces(None, Some("parent")).await.unwrap().left_out.unreadable_parents, 1);
-    assert_eq!(cluster.traces(None, None).await.unwrap().left_out.unreadable_parents, 0);
+    assert_eq!(joined(&cluster, None, Some("parent")).await.left_out.unreadable_parents, 1);
+    assert_eq!(all(&cluster).await.left_out.unreadable_parents, 0);
 }
 
 #[tokio::test]
@@ -292,4 +301,96 @@ async fn what_is_not_readable_is_left_out_and_counted() {
     let traces = whole("k120-story/compacted.db.zst").await;
     assert!(traces.left_out.without_begin > 0, "{:?}", traces.left_out);
     assert!(traces.left_out.without_end > 0, "{:?}", traces.left_out);
+}
+
+/// Everything that a span shows, by its ids, and what is missing.
+fn shown(parts: &[Traces]) -> (BTreeMap<(String, String), String>, LeftOut) {
+    let mut left_out = LeftOut::default();
+    parts.iter().for_each(|part| left_out.add(part.left_out));
+    let spans = parts.iter().flat_map(spans);
+    let spans = spans.map(|(trace, span)| ((trace.id.to_string(), span.id.to_string()), format!("{:?} {span:?}", trace.about)));
+    (spans.collect(), left_out)
+}
+
+/// The traces of a cluster are the same, whether they are made at once or namespace by namespace; returns how many parts that were.
+async fn are_the_same_in_parts(cluster: &Cluster, asked: Option<&AskedKeys>) -> usize {
+    let whole: Vec<Traces> = cluster.traces(asked, None).try_collect().await.unwrap();
+    let parts: Vec<Traces> = cluster.traces_in_parts(asked, None, 0).try_collect().await.unwrap();
+    assert_eq!(whole.len(), 1);
+    assert!(parts.iter().all(|part| part.cluster_uid == whole[0].cluster_uid));
+    let ((whole, whole_left_out), (parted, parted_left_out)) = (shown(&whole), shown(&parts));
+    for (ids, span) in &whole {
+        assert_eq!(parted.get(ids), Some(span), "{ids:?}");
+    }
+    assert_eq!((parted.len(), parted_left_out), (whole.len(), whole_left_out));
+    parts.len()
+}
+
+#[tokio::test]
+async fn traces_in_parts_are_those_that_are_made_at_once() {
+    for name in DAY_CAPTURES {
+        let cluster = capture(name, Options::default()).await;
+        let parts = are_the_same_in_parts(&cluster, None).await;
+        assert!(parts > 3, "{name}: {parts}");
+    }
+    let mut cluster = capture("k136-story", Options::default()).await;
+    assert!(are_the_same_in_parts(&cluster, None).await > 3);
+    for word in ["pods", "nodes"] {
+        let asked = AskedKeys::of(&cluster, &[word.to_owned()]).await.unwrap();
+        are_the_same_in_parts(&cluster, asked.as_ref()).await;
+    }
+    cluster.since = Some(Since { after: Revision(2500), time: None });
+    are_the_same_in_parts(&cluster, None).await;
+}
+
+#[tokio::test]
+async fn traces_in_parts_are_those_that_are_made_at_once_nightly() {
+    for name in ["k137-story", "k136-whatif", "k137-whatif", "k137-burst", "k136-restart"] {
+        are_the_same_in_parts(&capture(name, Options::default()).await, None).await;
+    }
+}
+
+/// Two pods of different namespaces, one of which preempts the other.
+fn preemption_between(victim: &str, preemptor: &str) -> Vec<u8> {
+    let created = "2026-11-20T10:00:00Z";
+    let uid = |namespace: &str| format!("{namespace:0<8}-0000-4000-8000-000000000000");
+    let pod = |namespace: &str, more: Value, spec: Value, status: Value| {
+        let mut metadata = json!({"name": "app", "namespace": namespace, "uid": uid(namespace), "creationTimestamp": created});
+        metadata.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}).to_string()
+    };
+    let key = |namespace: &str| format!("/registry/pods/{namespace}/app");
+    let (bound, ready) = (json!({"nodeName": "n1"}), json!({"conditions": [{"type": "Ready", "status": "True"}]}));
+    let mut written = Written::default();
+    written.put(&key(victim), pod(victim, json!({}), json!({}), json!({})));
+    written.put(&key(victim), pod(victim, json!({}), bound.clone(), ready.clone()));
+    written.put(&key(preemptor), pod(preemptor, json!({}), json!({}), json!({})));
+    let involved = json!({"kind": "Pod", "namespace": victim, "name": "app", "uid": uid(victim)});
+    let metadata = json!({"name": "app.1", "namespace": victim, "uid": "event", "creationTimestamp": "2026-11-20T10:01:00Z"});
+    let message = format!("Preempted by pod {} on node n1", uid(preemptor));
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": involved, "reason": "Preempted", "message": message,
+        "reportingComponent": "default-scheduler"});
+    written.put(&format!("/registry/events/{victim}/app.1"), event.to_string());
+    let leaving = json!({"deletionTimestamp": "2026-11-20T10:01:30Z", "deletionGracePeriodSeconds": 30});
+    written.put(&key(victim), pod(victim, leaving, bound.clone(), ready.clone()));
+    written.put(&key(preemptor), pod(preemptor, json!({}), json!({}), json!({"nominatedNodeName": "n1"})));
+    written.delete(&key(victim));
+    written.put(&key(preemptor), pod(preemptor, json!({}), bound, ready));
+    let later = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "other", "uid": "c", "creationTimestamp": "2026-11-20T10:06:00Z"}});
+    written.put("/registry/configmaps/other/c", later.to_string());
+    let other = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b", "namespace": "between", "uid": "b"}});
+    written.put("/registry/pods/between/b", other.to_string());
+    written.finish()
+}
+
+#[tokio::test]
+async fn a_pod_that_preempted_one_of_another_namespace_is_linked_in_parts_too() {
+    for (victim, preemptor) in [("a", "z"), ("z", "a")] {
+        let cluster = database(preemption_between(victim, preemptor), Options::default()).await;
+        // The two namespaces are a part, the one between them is another, and the nodes come last.
+        assert_eq!(are_the_same_in_parts(&cluster, None).await, 3);
+        let traces = all(&cluster).await;
+        let links: Vec<_> = spans(&traces).flat_map(|(_, span)| &span.links).map(|link| link.reason).collect();
+        assert!(links.contains(&LinkReason::Preemptor), "{links:?}");
+    }
 }

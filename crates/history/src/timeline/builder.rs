@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use super::deletion::DISRUPTION_TARGET;
 use super::rollout::Chapters;
-use super::{Gap, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
+use super::{Gap, Note, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
 use crate::attributed_change::AttributedChange;
 use crate::change::{ChangeKind, ObjectVersion};
 use ketcd_kube::{FieldSet, Object};
@@ -67,15 +70,24 @@ impl TimelineBuilder {
         }
     }
 
-    /// Leaves of the last version what is wanted.
+    /// Leaves of the last version what is wanted, and of its conditions the one that stories read.
     pub(super) fn reduce(&mut self, fields: &FieldSet) {
         if let Some(last) = &mut self.timeline.last {
-            *last = Arc::new(Object::from(fields.wanted_of(last)));
+            let mut wanted = fields.wanted_of(last);
+            if let Some(conditions) = wanted.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+                conditions.retain(|condition| condition["type"] == DISRUPTION_TARGET);
+            }
+            *last = Arc::new(Object::from(wanted));
         }
     }
 
     /// Ends the timeline. `notes` may hold Events of other objects, which are left out.
     pub fn finish(self, notes: &Notes) -> Timeline {
+        self.finish_with(|subject, uids| notes.about(subject, uids))
+    }
+
+    /// The same, given what finds the Events about an object, of which all uids are known.
+    pub(super) fn finish_with(self, notes_about: impl FnOnce(&Subject, &[String]) -> Vec<Note>) -> Timeline {
         let mut timeline = self.timeline;
         mark_longest(&mut timeline.phases);
         timeline.rollouts = self.chapters.rollouts;
@@ -83,7 +95,7 @@ impl TimelineBuilder {
             timeline.subject = Subject::of(last);
             timeline.owner = controller(last).and_then(|owner| owner["uid"].as_str()).unwrap_or_default().to_owned();
         }
-        timeline.notes = notes.about(&timeline.subject, &timeline.uids);
+        timeline.notes = notes_about(&timeline.subject, &timeline.uids);
         timeline
     }
 }

@@ -9,6 +9,9 @@ use crate::clock::Dated;
 use ketcd_audit::{Authorship, Request};
 use ketcd_store::Revision;
 
+/// The condition of a pod that says why it is to go.
+pub(super) const DISRUPTION_TARGET: &str = "DisruptionTarget";
+
 /// What held a deleted object, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finalizer {
@@ -98,7 +101,7 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
 
 /// The chain, best evidence first: what the object itself says, what components reported about it, what happened to those above it.
 fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'static str, String) {
-    if let Some(marked) = condition(last, "DisruptionTarget").filter(|marked| marked["status"] == "True") {
+    if let Some(marked) = condition(last, DISRUPTION_TARGET).filter(|marked| marked["status"] == "True") {
         let chain = if marked["reason"] == "PreemptionByScheduler" { "preemption" } else { "eviction" };
         return (chain, format!("its condition DisruptionTarget says {}", why(marked)));
     }

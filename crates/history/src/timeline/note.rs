@@ -56,13 +56,21 @@ impl Notes {
 
     /// The Events about one object, in order of their last revisions. The uid decides where both have one: names are given again.
     pub fn about(&self, subject: &Subject, uids: &[String]) -> Vec<Note> {
-        let fits = |note: &&Note| {
-            let about = &note.about;
-            let same = about.kind == subject.kind && about.name == subject.name && about.namespace == subject.namespace;
-            // Nodes are named by their own kubelets with their name in place of the uid.
-            same && (about.uid.is_empty() || about.uid == subject.name || uids.contains(&about.uid))
-        };
-        sorted(self.0.values().filter(fits).cloned().collect())
+        sorted(self.0.values().filter(|note| note.names(subject) && note.is_of(subject, uids)).cloned().collect())
+    }
+
+    /// The same by the objects' names, for many objects.
+    pub(super) fn by_object(&self) -> NotesByObject<'_> {
+        let mut notes: HashMap<_, Vec<&Note>> = HashMap::new();
+        for note in self.0.values() {
+            notes.entry(name_of(&note.about)).or_default().push(note);
+        }
+        NotesByObject(notes)
+    }
+
+    /// Those of a reason, in order of their last revisions.
+    pub(super) fn of_reason(&self, reason: &str) -> Vec<Note> {
+        sorted(self.0.values().filter(|note| note.reason == reason).cloned().collect())
     }
 
     /// All of them, in order of their last revisions.
@@ -71,7 +79,28 @@ impl Notes {
     }
 }
 
+/// Events by kind, namespace and name of what they are about.
+pub(super) struct NotesByObject<'n>(HashMap<[&'n str; 3], Vec<&'n Note>>);
+
+impl NotesByObject<'_> {
+    /// As [`Notes::about`].
+    pub(super) fn about(&self, subject: &Subject, uids: &[String]) -> Vec<Note> {
+        let named = self.0.get(&name_of(subject)).into_iter().flatten();
+        sorted(named.filter(|note| note.is_of(subject, uids)).map(|note| Note::clone(note)).collect())
+    }
+}
+
+fn name_of(subject: &Subject) -> [&str; 3] {
+    [&subject.kind, &subject.namespace, &subject.name]
+}
+
 impl Note {
+    /// Whether an Event that names an object is about it, or about another one that had its name.
+    fn is_of(&self, subject: &Subject, uids: &[String]) -> bool {
+        // Nodes are named by their own kubelets with their name in place of the uid.
+        self.about.uid.is_empty() || self.about.uid == subject.name || uids.contains(&self.about.uid)
+    }
+
     /// Whether the Event's object is this one, by kind and name.
     pub fn names(&self, subject: &Subject) -> bool {
         self.about.kind == subject.kind && self.about.name == subject.name && self.about.namespace == subject.namespace

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::heartbeat::{self, Beats};
 use super::{Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, TimelineBuilder, deletion, outage};
 use crate::AttributedChange;
 use crate::actor::{Actor, ActorFrom, CONTROLLER_MANAGER};
+use crate::clock::Dated;
 use ketcd_kube::FieldSet;
 use ketcd_store::{Origin, Revision};
 
@@ -26,16 +28,28 @@ pub struct Story {
     by_name: HashMap<(String, String, String), Bytes>,
     /// The Events with which controllers say that they deleted a pod.
     deletions: Vec<Note>,
+    /// The Events with which the scheduler says that it preempted a pod.
+    preemptions: Vec<Note>,
     /// The owners in other namespaces of objects that have none in their own, by kind, namespace and name.
     elsewhere: HashMap<(String, String, String), Subject>,
-    /// What is kept of the last version of an object; everything where this is `None`.
+    /// What is kept of the last version of an object that is not asked for; everything where this is `None`.
     kept: Option<FieldSet>,
+    /// Whether changes are kept by their steps alone.
+    drops_changes: bool,
+    /// What every part of the objects has in common: the keys of timelines, and Events. See [`Story::settle`].
+    settled: (HashSet<Bytes>, Notes),
 }
 
 impl Story {
-    /// Begins a story that keeps only these fields of the last version of each object, for questions that need no others: a large cluster has many objects.
+    /// Begins a story that keeps only these fields of the last version of each object that is not asked for: a large cluster has many objects.
     pub fn keeping(fields: FieldSet) -> Self {
         Self { kept: Some(fields), ..Self::default() }
+    }
+
+    /// Keeps no change itself, whatever [`Story::observe`] is asked to keep.
+    #[must_use]
+    pub fn without_changes(self) -> Self {
+        Self { drops_changes: true, ..self }
     }
 
     /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
@@ -59,30 +73,63 @@ impl Story {
             return;
         }
         let builder = self.builders.entry(change.key.clone()).or_default();
-        builder.observe(attributed, keep);
-        self.kept.iter().for_each(|fields| builder.reduce(fields));
+        builder.observe(attributed, keep && !self.drops_changes);
+        self.kept.iter().filter(|_| !keep).for_each(|fields| builder.reduce(fields));
+    }
+
+    /// Adds the Event that a key held at a revision.
+    pub fn observe_event(&mut self, key: &[u8], revision: Revision, dated: Option<Dated>, event: &Value) {
+        self.observed.observe(key, revision, dated, event);
+    }
+
+    /// Keeps what is known by now for all parts of a story of many objects. To be called after [`Story::finish`]; each part is then observed, finished,
+    /// told, and [forgotten](Story::forget_part).
+    pub fn settle(&mut self) {
+        self.settled = (self.timelines.keys().cloned().collect(), self.observed.clone());
+        self.beats = BTreeMap::new();
+    }
+
+    /// Whether a timeline is of no part.
+    pub fn is_settled(&self, key: &[u8]) -> bool {
+        self.settled.0.contains(key)
+    }
+
+    /// Forgets what was added since [`Story::settle`].
+    pub fn forget_part(&mut self) {
+        let (settled, notes) = &self.settled;
+        self.timelines.retain(|key, _| settled.contains(key));
+        self.by_uid.retain(|_, key| settled.contains(key));
+        self.by_name.retain(|_, key| settled.contains(key));
+        self.observed = notes.clone();
+        self.elsewhere.clear();
     }
 
     /// Ends all timelines at a moment, where it is known, and weaves into each what other objects show of it.
     pub fn finish(&mut self, end: Option<Timestamp>) {
         let end = end.max(self.newest);
-        let finish = |(key, builder): (Bytes, TimelineBuilder)| (key, builder.finish(&self.observed));
-        self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();
-        for timeline in self.timelines.values_mut().filter(|timeline| timeline.subject.kind == "Node") {
-            // A node that was removed is not missed from then on.
-            let end = if timeline.is_gone() { timeline.phases.last().and_then(|last| last.dated).map(|dated| dated.time) } else { end };
-            if let Some(beats) = self.beats.get(&timeline.subject.name) {
+        let notes = self.observed.by_object();
+        for (key, builder) in std::mem::take(&mut self.builders) {
+            let mut timeline = builder.finish_with(|subject, uids| notes.about(subject, uids));
+            if let Some(beats) = self.beats.get(&timeline.subject.name).filter(|_| timeline.subject.kind == "Node") {
+                // A node that was removed is not missed from then on.
+                let gone = || timeline.phases.last().and_then(|last| last.dated).map(|dated| dated.time);
+                let end = if timeline.is_gone() { gone() } else { end };
                 timeline.weave(beats.silences(end));
             }
-        }
-        for (key, timeline) in &self.timelines {
             let Subject { kind, namespace, name, .. } = timeline.subject.clone();
             self.by_name.insert((kind, namespace, name), key.clone());
             self.by_uid.extend(timeline.uids.iter().filter(|uid| !uid.is_empty()).map(|uid| (uid.clone(), key.clone())));
+            self.timelines.insert(key, timeline);
         }
-        self.deletions = self.observed.all().into_iter().filter(|note| note.reason == "SuccessfulDelete").collect();
+        self.deletions = self.observed.of_reason("SuccessfulDelete");
+        self.preemptions = self.observed.of_reason("Preempted");
         self.weave_preemptions();
         self.name_deleters();
+    }
+
+    /// The timelines that are not settled.
+    fn of_part(&self) -> impl Iterator<Item = (&Bytes, &Timeline)> {
+        self.timelines.iter().filter(|(key, _)| !self.settled.0.contains(*key))
     }
 
     /// Names the actor of deletions that leave no trace of it: the controller, if the chain of the deletion shows one.
@@ -94,8 +141,7 @@ impl Story {
         let nameless =
             |phase: &Phase| matches!(phase.phase, StepKind::Deleting | StepKind::Deleted) && phase.by.is_none() && phase.logged.is_none();
         let found: Vec<(Bytes, Revision)> = self
-            .timelines
-            .iter()
+            .of_part()
             .filter(|(_, timeline)| timeline.phases.iter().any(nameless))
             .filter_map(|(key, timeline)| Some((key.clone(), deletion::find(self, timeline)?)))
             .filter(|(_, deletion)| deletion.by_controller())
@@ -113,8 +159,7 @@ impl Story {
     fn weave_preemptions(&mut self) {
         let preempting = |timeline: &&Timeline| timeline.phases.iter().any(|phase| phase.phase == StepKind::Nominated);
         let preempted: Vec<(Bytes, Vec<Phase>)> = self
-            .timelines
-            .iter()
+            .of_part()
             .filter(|(_, timeline)| preempting(timeline))
             .map(|(key, timeline)| (key.clone(), self.victims(timeline).iter().map(preempts).collect()))
             .collect();
@@ -125,7 +170,8 @@ impl Story {
 
     /// Marks objects as gone that are not alive at the end, although their deletion cannot be read.
     pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>) {
-        for (_, timeline) in self.timelines.iter_mut().filter(|(key, _)| !alive.contains(*key)) {
+        let settled = &self.settled.0;
+        for (_, timeline) in self.timelines.iter_mut().filter(|(key, _)| !alive.contains(*key) && !settled.contains(*key)) {
             timeline.vanished = !timeline.is_gone();
             timeline.complete &= !timeline.vanished;
         }
@@ -234,7 +280,7 @@ impl Story {
             // Up to 1.25 the message names the preemptor, later its uid.
             words.any(|word| word == name || of.uids.iter().any(|uid| !uid.is_empty() && word == uid))
         };
-        self.observed.all().into_iter().filter(|note| note.reason == "Preempted" && says(note)).collect()
+        self.preemptions.iter().filter(|note| says(note)).cloned().collect()
     }
 
     /// Why a Deployment's last rollout is not finished: the pods it waits for, each with its last refusal or trouble.

@@ -75,6 +75,57 @@ pub fn write_document(told: &Told<'_>, window: Option<Window>, managed_fields: M
     Ok(!gathered.is_empty())
 }
 
+/// The list of a story of many objects that comes in parts, as [`write_document`] writes the list of one that comes at once.
+#[derive(Default)]
+pub struct PartList {
+    has_items: bool,
+}
+
+impl PartList {
+    /// Writes the timelines of a part.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&mut self, part: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+        for gathered in gathered(part) {
+            out.write_all(if self.has_items { b",\n        " } else { b"{\n    \"items\": [\n        " })?;
+            self.has_items = true;
+            let mut item = Vec::new();
+            json::write_pretty(&document(&gathered, part.oldest, managed_fields), &mut item)?;
+            write_indented(&item, b"        ", out)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the list; returns whether it has an item.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn finish(self, window: Option<Window>, out: &mut dyn Write) -> io::Result<bool> {
+        out.write_all(if self.has_items { b"\n    ],\n    \"kind\": \"List\"" } else { b"{\n    \"items\": [],\n    \"kind\": \"List\"" })?;
+        if let Some(window) = window {
+            let mut head = Vec::new();
+            json::write_pretty(&window, &mut head)?;
+            out.write_all(b",\n    \"window\": ")?;
+            write_indented(&head, b"    ", out)?;
+        }
+        out.write_all(b"\n}\n")?;
+        Ok(self.has_items)
+    }
+}
+
+/// Writes a document whose lines after the first are indented further. Texts in JSON have no line ends.
+fn write_indented(document: &[u8], indent: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    for (place, line) in document.split(|&byte| byte == b'\n').enumerate() {
+        if place > 0 {
+            out.write_all(b"\n")?;
+            out.write_all(indent)?;
+        }
+        out.write_all(line)?;
+    }
+    Ok(())
+}
+
 /// The timelines to tell, each with what others add to it.
 fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
     let Told { story, subjects, after, around, by, .. } = told;

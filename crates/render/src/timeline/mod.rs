@@ -10,6 +10,7 @@ mod story_text;
 
 use jiff::Timestamp;
 
+use super::change_text::day_of;
 use super::duration;
 use super::visible::visible;
 use super::words::name;
@@ -21,7 +22,7 @@ use ketcd_store::Revision;
 
 pub use detail::detail;
 pub(crate) use detail::template_change;
-pub use story_text::Told;
+pub use story_text::{PartLines, Told};
 
 /// A line of the axis.
 #[derive(Clone, Debug)]
@@ -138,7 +139,9 @@ fn gap_entry(object: &str, gap: &Gap) -> TimelineEntry {
 /// The line of an Event.
 pub fn note_entry(note: &Note) -> TimelineEntry {
     let times = if note.count > 1 {
-        let since = note.first.map(|first| format!(" since {}", first.strftime("%H:%M:%S"))).unwrap_or_default();
+        let is_same_day = |first| note.dated.is_some_and(|dated| day_of(dated.time) == day_of(first));
+        let since = note.first.map(|first| first.strftime(if is_same_day(first) { "%H:%M:%S" } else { "%F %H:%M:%S" }));
+        let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
         format!(" (×{}{since})", note.count)
     } else {
         String::new()

@@ -12,25 +12,52 @@ use crate::contract::export::{SpansLeftOut, TraceExport};
 use crate::contract::window::Window;
 use crate::table::write_aligned;
 
-/// Sums up what was written to `out`.
-pub fn summary(traces: &Traces, out: String, revision: i64, window: Option<Window>) -> TraceExport {
-    let spans = || traces.traces.iter().flat_map(|trace| &trace.spans);
-    let LeftOut { without_begin, without_end, undated, above_bounds, unreadable_parents } = traces.left_out;
-    TraceExport {
-        cluster_uid: traces.cluster_uid.clone(),
-        left_out: SpansLeftOut {
-            above_bounds: above_bounds as u64,
-            undated: undated as u64,
-            unreadable_parents: unreadable_parents as u64,
-            without_begin: without_begin as u64,
-            without_end: without_end as u64,
-        },
-        links: spans().map(|span| span.links.len() as u64).sum(),
-        out,
-        revision,
-        spans: spans().count() as u64,
-        traces: traces.traces.len() as u64,
-        window,
+/// Counts what is written, part by part.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// What is missing.
+    pub left_out: LeftOut,
+    cluster_uid: Option<String>,
+    links: u64,
+    spans: u64,
+    traces: u64,
+}
+
+impl Tally {
+    /// Counts a part.
+    pub fn add(&mut self, part: &Traces) {
+        let spans = || part.traces.iter().flat_map(|trace| &trace.spans);
+        self.cluster_uid.clone_from(&part.cluster_uid);
+        self.left_out.add(part.left_out);
+        self.links += spans().map(|span| span.links.len() as u64).sum::<u64>();
+        self.spans += spans().count() as u64;
+        self.traces += part.traces.len() as u64;
+    }
+
+    /// Sums up what was written to `out`.
+    pub fn summary(self, out: String, revision: i64, window: Option<Window>) -> TraceExport {
+        let LeftOut { without_begin, without_end, undated, above_bounds, unreadable_parents } = self.left_out;
+        TraceExport {
+            cluster_uid: self.cluster_uid,
+            left_out: SpansLeftOut {
+                above_bounds: above_bounds as u64,
+                undated: undated as u64,
+                unreadable_parents: unreadable_parents as u64,
+                without_begin: without_begin as u64,
+                without_end: without_end as u64,
+            },
+            links: self.links,
+            out,
+            revision,
+            spans: self.spans,
+            traces: self.traces,
+            window,
+        }
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.traces == 0
     }
 }
 
@@ -53,8 +80,8 @@ pub fn summary_words(export: &TraceExport) -> String {
 }
 
 /// Why spans are missing, in words; `None` where none is.
-pub fn left_out_words(traces: &Traces) -> Option<String> {
-    let LeftOut { without_begin, without_end, undated, above_bounds, .. } = traces.left_out;
+pub fn left_out_words(left_out: LeftOut) -> Option<String> {
+    let LeftOut { without_begin, without_end, undated, above_bounds, .. } = left_out;
     let reasons = [
         (without_end, "without a readable end"),
         (without_begin, "without a readable begin"),

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use jiff::Timestamp;
+use ketcd_cluster::read::Keys;
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{StepKind, Story, Timeline};
-use ketcd_render::timeline::json::write_lines;
-use ketcd_render::timeline::{Told, head};
+use ketcd_render::contract::window::Window;
+use ketcd_render::timeline::json::{PartList, write_document, write_lines};
+use ketcd_render::timeline::{PartLines, Told, head};
 use ketcd_store::Revision;
 use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
@@ -313,4 +315,90 @@ async fn one_moment_is_said_to_be_one() {
     let found = story_of(&fixture::cluster_of(pod).await, "pod/x/p").await;
     let said = head(subject(&found), Revision(1));
     assert!(said.contains("one moment") && !said.contains("(gap)"), "{said}");
+}
+
+/// The stories of all objects of a kind, at once and namespace by namespace: as text, wide text, and JSON.
+async fn told_of_kind(cluster: &Cluster, kind: &str, in_parts: bool) -> [String; 4] {
+    let asked = cluster.asked(&[kind.to_owned()], false).await.unwrap();
+    if !in_parts {
+        let story = cluster.timeline(&asked).await.unwrap();
+        let [short, wide] = [false, true].map(|all| told_of_keys(&story, &asked, all));
+        return [
+            text(|out| short.write_text(None, out).map(drop)),
+            text(|out| wide.write_text(None, out).map(drop)),
+            text(|out| write_document(&short, None, ManagedFields::Hidden, out).map(drop)),
+            text(|out| write_lines(&short, ManagedFields::Hidden, out).map(drop)),
+        ];
+    }
+    let mut texts: [String; 4] = Default::default();
+    let (mut short, mut wide) = (PartLines::default(), PartLines::default());
+    let mut parts = cluster.timeline_parts(&asked, false, 0).await.unwrap().expect("several namespaces");
+    while parts.next(|_| {}).await.unwrap() {
+        short.add(&told_of_keys(parts.story(), &asked, false));
+        wide.add(&told_of_keys(parts.story(), &asked, true));
+    }
+    texts[0] = text(|out| short.write_text(None, out).map(drop));
+    texts[1] = text(|out| wide.write_text(None, out).map(drop));
+    let mut list = PartList::default();
+    let mut parts = cluster.timeline_parts(&asked, true, 0).await.unwrap().expect("several namespaces");
+    while parts.next(|_| {}).await.unwrap() {
+        let part = told_of_keys(parts.story(), &asked, false);
+        texts[2] += &text(|out| list.write(&part, ManagedFields::Hidden, out));
+        texts[3] += &text(|out| write_lines(&part, ManagedFields::Hidden, out).map(drop));
+    }
+    texts[2] += &text(|out| list.finish(None, out).map(drop));
+    texts
+}
+
+fn told_of_keys<'s>(story: &'s Story, asked: &Keys, all: bool) -> Told<'s> {
+    Told {
+        story,
+        subjects: story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect(),
+        many: true,
+        all,
+        after: Revision(0),
+        around: None,
+        by: None,
+        oldest: Revision(1),
+        invocation: &fixture::PLAIN_INVOCATION,
+    }
+}
+
+async fn is_told_the_same_in_parts(captures: &[&str], kinds: &[&str]) {
+    for name in captures {
+        let cluster = fixture::capture(name, Options { all_namespaces: true, ..Options::default() }).await;
+        for kind in kinds {
+            let (whole, parts) = (told_of_kind(&cluster, kind, false).await, told_of_kind(&cluster, kind, true).await);
+            assert!(whole.iter().all(|text| text.len() > 100), "{name}, {kind}");
+            for (whole, parts) in whole.iter().zip(&parts) {
+                assert!(whole == parts, "{name}, {kind}: {whole}\n\n{parts}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kind_is_told_the_same_in_parts() {
+    is_told_the_same_in_parts(&["k136-story"], &["deployments", "pods"]).await;
+    is_told_the_same_in_parts(&["k137-story"], &["deployments"]).await;
+}
+
+#[tokio::test]
+async fn a_kind_is_told_the_same_in_parts_nightly() {
+    let kinds = ["daemonsets", "replicasets", "services", "configmaps", "serviceaccounts", "pods"];
+    is_told_the_same_in_parts(&["k120-story", "k137-story", "k136-whatif"], &kinds).await;
+}
+
+#[tokio::test]
+async fn an_empty_list_is_written_as_one_that_is_told_at_once() {
+    let story = Story::default();
+    let told = told_of_keys(&story, &Keys::many(Vec::new()), false);
+    let window = || Some(Window { since: None, until: None });
+    let whole = text(|out| write_document(&told, window(), ManagedFields::Hidden, out).map(drop));
+    let parts = text(|out| {
+        let mut list = PartList::default();
+        list.write(&told, ManagedFields::Hidden, out)?;
+        list.finish(window(), out).map(drop)
+    });
+    assert_eq!(parts, whole);
 }

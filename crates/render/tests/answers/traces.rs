@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use ketcd_cluster::traces::Traces;
-use ketcd_cluster::{Cluster, Options};
+use ketcd_cluster::{Cluster, Options, TryStreamExt};
 use ketcd_history::diff::ManagedFields;
 use ketcd_render::timeline::Told;
 use ketcd_render::timeline::json::write_lines;
-use ketcd_render::traces::{otlp, perfetto};
+use ketcd_render::traces::{Tally, otlp, perfetto};
 use ketcd_store::Revision;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value;
@@ -20,7 +20,8 @@ use serde_json::Value;
 use crate::fixture::{self, capture, text};
 
 async fn traces(cluster: &Cluster) -> Traces {
-    cluster.traces(None, None).await.unwrap()
+    let parts: Vec<Traces> = cluster.traces(None, None).try_collect().await.unwrap();
+    parts.into_iter().next().unwrap()
 }
 
 /// What is written in protobuf, as OpenTelemetry's own messages read it.
@@ -258,4 +259,33 @@ async fn slices_of_perfetto_nest_and_tracks_are_declared() {
     }
     assert!(open.values().all(Vec::is_empty), "a slice does not end");
     assert_eq!(begun + instants, traces.traces.iter().map(|trace| trace.spans.len()).sum::<usize>());
+}
+
+/// The arrows of the slices and moments of a file, in order.
+fn flows(file: &[u8]) -> Vec<u64> {
+    let packets = fields(file).remove(&1).unwrap().into_iter().map(|(_, packet)| fields(&packet));
+    let events = packets.filter_map(|packet| packet.get(&11).map(|event| fields(&event[0].1)));
+    // `flow_ids` are fixed64.
+    let mut flows: Vec<u64> = events.flat_map(|mut event| event.remove(&47).unwrap_or_default()).map(|(flow, _)| flow).collect();
+    flows.sort_unstable();
+    flows
+}
+
+#[tokio::test]
+async fn arrows_lead_from_one_part_of_a_file_to_another() {
+    let cluster = capture("k136-story", Options::default()).await;
+    let mut whole = Vec::new();
+    perfetto::write(&traces(&cluster).await, None, &mut whole).unwrap();
+    let parts: Vec<Traces> = cluster.traces_in_parts(None, None, 0).try_collect().await.unwrap();
+    let (mut file, mut parted) = (perfetto::File::default(), Vec::new());
+    for part in &parts {
+        file.write(part, None, &mut parted).unwrap();
+    }
+    let whole = flows(&whole);
+    assert!(parts.len() > 3 && whole.len() > 10, "{} {}", parts.len(), whole.len());
+    assert_eq!(flows(&parted), whole);
+    let mut tally = Tally::default();
+    parts.iter().for_each(|part| tally.add(part));
+    let summary = tally.summary("out".to_owned(), 1, None);
+    assert_eq!(summary.spans as usize, parts.iter().flat_map(|part| &part.traces).map(|trace| trace.spans.len()).sum::<usize>());
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashSet};
 use ketcd_store::Revision;
 
 use super::assembly::{Draft, Drafts};
-use super::ids::TraceId;
-use super::model::{LinkReason, MAX_TRACE_SPANS, Trace, Traces};
+use super::ids::{SpanId, TraceId};
+use super::model::{LinkReason, MAX_TRACE_SPANS, SpanFacts, Trace, Traces};
 
 /// Chooses the traces of which an object `is_asked` for and a span ended after a revision.
-pub(super) fn choose(mut drafts: Drafts, is_asked: impl Fn(&[u8]) -> bool, after: Revision) -> Traces {
+pub(super) fn choose(drafts: &mut Drafts, is_asked: impl Fn(&[u8]) -> bool, after: Revision) -> BTreeSet<TraceId> {
     for draft in drafts.values_mut() {
         bound(draft);
     }
@@ -24,8 +24,21 @@ pub(super) fn choose(mut drafts: Drafts, is_asked: impl Fn(&[u8]) -> bool, after
         let causes: Vec<TraceId> = links.map(|link| link.trace).filter(|trace| drafts.contains_key(trace)).collect();
         next.extend(causes.into_iter().filter(|trace| chosen.insert(*trace)));
     }
+    chosen
+}
+
+/// The traces that were chosen, without links to what is not among them.
+pub(super) fn traces(mut drafts: Drafts, chosen: &BTreeSet<TraceId>) -> Traces {
     drafts.retain(|id, _| chosen.contains(id));
-    let known: HashSet<_> = drafts.iter().flat_map(|(id, draft)| draft.spans.iter().map(|span| (*id, span.id))).collect();
+    let known = known(&drafts);
+    finished(drafts, &known)
+}
+
+fn known(drafts: &Drafts) -> HashSet<(TraceId, SpanId)> {
+    drafts.iter().flat_map(|(id, draft)| draft.spans.iter().map(|span| (*id, span.id))).collect()
+}
+
+fn finished(drafts: Drafts, known: &HashSet<(TraceId, SpanId)>) -> Traces {
     let mut traces = Traces::default();
     for (id, mut draft) in drafts {
         traces.left_out.add(draft.left_out);
@@ -39,6 +52,51 @@ pub(super) fn choose(mut drafts: Drafts, is_asked: impl Fn(&[u8]) -> bool, after
     }
     traces.traces.sort_by_key(|trace| (trace.spans[0].from.time, trace.id));
     traces
+}
+
+/// The traces of nodes, which every part of a story adds to: each shows only some of the pods that a node lost.
+#[derive(Default)]
+pub(super) struct NodeTraces {
+    drafts: Drafts,
+    chosen: BTreeSet<TraceId>,
+}
+
+impl NodeTraces {
+    /// Takes the traces of nodes from those of a part, and returns the others that were chosen.
+    pub(super) fn take(&mut self, mut drafts: Drafts, chosen: &BTreeSet<TraceId>) -> Traces {
+        let is_of_node = |draft: &Draft| draft.about.subject.kind == "Node";
+        // A trace of a node is exported if any part needs it, this one or another.
+        let known = {
+            drafts.retain(|id, draft| chosen.contains(id) || is_of_node(draft));
+            known(&drafts)
+        };
+        let (of_nodes, others): (Drafts, Drafts) = drafts.into_iter().partition(|(_, draft)| is_of_node(draft));
+        self.chosen.extend(of_nodes.keys().filter(|id| chosen.contains(id)));
+        for (id, draft) in of_nodes {
+            match self.drafts.get_mut(&id) {
+                Some(known) => add_costs(known, &draft),
+                None => _ = self.drafts.insert(id, draft),
+            }
+        }
+        finished(others, &known)
+    }
+
+    /// The traces of nodes that any part chose.
+    pub(super) fn finish(self) -> Traces {
+        traces(self.drafts, &self.chosen)
+    }
+}
+
+/// Adds the pods that another part shows to have left a node, or to have stayed. Both parts show the same spans of it.
+fn add_costs(known: &mut Draft, part: &Draft) {
+    for span in &mut known.spans {
+        let other = part.spans.iter().find(|other| other.id == span.id).map(|other| &other.facts);
+        if let (SpanFacts::Node { left, stayed }, Some(SpanFacts::Node { left: more_left, stayed: more_stayed })) = (&mut span.facts, other)
+        {
+            *left += more_left;
+            *stayed += more_stayed;
+        }
+    }
 }
 
 /// Puts the spans in order and keeps the first of them.

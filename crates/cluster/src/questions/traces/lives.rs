@@ -62,6 +62,11 @@ impl Lives {
         }
     }
 
+    /// Forgets the lives of the other keys.
+    pub(super) fn keep(&mut self, is_kept: impl Fn(&[u8]) -> bool) {
+        self.by_key.retain(|key, _| is_kept(key));
+    }
+
     /// The lives of a key, oldest first.
     pub(super) fn of(&self, key: &[u8]) -> &[Life] {
         self.by_key.get(key).map_or(&[], Vec::as_slice)

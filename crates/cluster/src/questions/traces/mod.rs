@@ -17,6 +17,10 @@ mod trace_parent;
 
 use std::collections::BTreeSet;
 
+use async_stream::try_stream;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+
 use ketcd_history::timeline::Story;
 use ketcd_kube::{Address, Body, FieldSet};
 use ketcd_store::{KeyRange, Want};
@@ -25,6 +29,8 @@ use crate::asked_keys::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::Keys;
+use crate::related::MAX_CHANGES_AT_ONCE;
+use choice::NodeTraces;
 use lives::Lives;
 
 pub use ids::{SpanId, TraceId};
@@ -65,20 +71,50 @@ const CLUSTER_KINDS: [&str; 4] = ["nodes", "namespaces", "persistentvolumes", "v
 
 impl Cluster {
     /// Returns the traces that are about the objects asked for, with those that these follow from, as far as anything in them ended since
-    /// [`Cluster::since`]. `trace_parent` is the annotation whose value is a trace parent.
-    ///
-    /// # Errors
-    /// The source cannot be read.
-    pub async fn traces(&self, asked: Option<&AskedKeys>, trace_parent: Option<&str>) -> Result<Traces> {
-        let namespaces = self.traced_namespaces(asked);
-        let keys = Keys::many(self.traced_ranges(namespaces.as_ref()).await?);
-        let mut lives = Lives::with(trace_parent);
-        let story = Story::keeping(FieldSet::of(STORY_FIELDS));
-        let story = self.story(story, &keys, false, |change| lives.observe(change)).await?;
-        let drafts = assembly::assemble(&story, &lives, namespaces.is_none());
-        let mut traces = choice::choose(drafts, |key| asked.is_none_or(|asked| asked.contains(key)), self.counted_after());
-        traces.cluster_uid = self.uid().await?;
-        Ok(traces)
+    /// [`Cluster::since`]: in one part or, of a large cluster, in parts of some namespaces each, so that they are never held at once. `trace_parent` is the
+    /// annotation whose value is a trace parent.
+    pub fn traces<'c>(&'c self, asked: Option<&'c AskedKeys>, trace_parent: Option<&'c str>) -> BoxStream<'c, Result<Traces>> {
+        self.traces_in_parts(asked, trace_parent, MAX_CHANGES_AT_ONCE)
+    }
+
+    /// The same in parts of at most so many changes, or of one namespace. A running etcd is read once, for one part.
+    pub fn traces_in_parts<'c>(
+        &'c self,
+        asked: Option<&'c AskedKeys>,
+        trace_parent: Option<&'c str>,
+        most_changes: usize,
+    ) -> BoxStream<'c, Result<Traces>> {
+        try_stream! {
+            let (uid, after) = (self.uid().await?, self.counted_after());
+            let is_asked = |key: &[u8]| asked.is_none_or(|asked| asked.contains(key));
+            let namespaces = self.traced_namespaces(asked);
+            let keys = Keys::many(self.traced_ranges(namespaces.as_ref()).await?);
+            let mut lives = Lives::with(trace_parent);
+            let story = Story::keeping(FieldSet::of(STORY_FIELDS));
+            let has_all_pods = namespaces.is_none();
+            match self.story_plan(&keys, most_changes).await? {
+                None => {
+                    let story = self.story(story, &keys, false, |change| lives.observe(change)).await?;
+                    let mut drafts = assembly::assemble(&story, &lives, has_all_pods);
+                    let chosen = choice::choose(&mut drafts, is_asked, after);
+                    yield Traces { cluster_uid: uid, ..choice::traces(drafts, &chosen) };
+                }
+                Some(mut plan) => {
+                    plan.join_preemptions(most_changes).await?;
+                    let mut parts = plan.begin(story, false, |change| lives.observe(change)).await?;
+                    let mut nodes = NodeTraces::default();
+                    while parts.next(|change| lives.observe(change)).await? {
+                        let mut drafts = assembly::assemble(parts.story(), &lives, has_all_pods);
+                        let chosen = choice::choose(&mut drafts, is_asked, after);
+                        let made = nodes.take(drafts, &chosen);
+                        lives.keep(|key| parts.story().is_settled(key));
+                        yield Traces { cluster_uid: uid.clone(), ..made };
+                    }
+                    yield Traces { cluster_uid: uid, ..nodes.finish() };
+                }
+            }
+        }
+        .boxed()
     }
 
     /// The keys that traces need: of these namespaces, or of all.

@@ -18,15 +18,24 @@ pub const MAX_TRACE_STARTS: usize = 300;
 /// The most spans of the start of one pod.
 pub const MAX_START_SPANS: usize = 32;
 
-/// What is exported as traces.
+/// What is exported as traces, or a part of it.
 #[derive(Debug, Default)]
 pub struct Traces {
-    /// The traces, by when they begin.
+    /// The traces, in each part by when they begin.
     pub traces: Vec<Trace>,
     /// The uid of kube-system, which tells this cluster from others; `None` where the data do not show it.
     pub cluster_uid: Option<String>,
     /// What is missing in them.
     pub left_out: LeftOut,
+}
+
+impl Traces {
+    /// Adds another part.
+    pub fn add(&mut self, other: Self) {
+        self.traces.extend(other.traces);
+        self.cluster_uid = self.cluster_uid.take().or(other.cluster_uid);
+        self.left_out.add(other.left_out);
+    }
 }
 
 /// One trace.
@@ -57,7 +66,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// Adds up.
-    pub(super) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.without_begin += other.without_begin;
         self.without_end += other.without_end;
         self.undated += other.undated;

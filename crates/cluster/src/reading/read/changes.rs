@@ -53,10 +53,10 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
     try_stream! {
         let mut span = source.span().await?;
         let mut items = items(cluster, &keys, until, span).await?;
-        let mut begun = false;
+        let (apart, mut begun) = (keys.apart(), false);
         while let Some(item) = items.try_next().await? {
             match item {
-                WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
+                WatchItem::Event(event) if is_in(&apart, &event.key_value.key) => {
                     begun = true;
                     yield Read::Item(event);
                 }

@@ -25,6 +25,7 @@ pub use changes::{Read, events};
 pub use depth::Depth;
 pub use history::{History, Made};
 pub use keys::Keys;
+pub(crate) use keys::is_in;
 pub use last_changes::{LastChanges, last_changes};
 pub(crate) use objects::own_key;
 pub use objects::{Extent, Fetch, Item, KeyFilter, RowMaker, name_below};

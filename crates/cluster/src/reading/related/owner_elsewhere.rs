@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::Looked;
 use crate::read::Keys;
-use ketcd_history::timeline::{Story, Subject};
+use ketcd_history::timeline::{Story, Subject, Timeline};
 use ketcd_kube::{Kind, RegistryKey};
 use ketcd_store::{At, KeyRange, Revision, Want};
 
@@ -57,7 +57,8 @@ pub(super) async fn add(cluster: &Cluster, asked: &Keys, story: &mut Story) -> R
         return Ok(());
     }
     let oldest = cluster.source.span().await?.oldest;
-    let gone = story.timelines.iter().filter(|(key, timeline)| asked.contains(key) && timeline.is_gone());
+    let is_gone = |key: &[u8], timeline: &Timeline| asked.contains(key) && !story.is_settled(key) && timeline.is_gone();
+    let gone = story.timelines.iter().filter(|(key, timeline)| is_gone(key, timeline));
     let gone = gone.filter_map(|(key, timeline)| {
         let deletion = story.deletion(timeline).filter(|deletion| deletion.chain == "direct" && deletion.last_manifest >= oldest)?;
         Some((key.clone(), timeline.last.clone()?, deletion.last_manifest))

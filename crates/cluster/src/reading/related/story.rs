@@ -8,9 +8,10 @@ use futures_util::TryStreamExt;
 
 use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Story, Timeline};
-use ketcd_kube::Address;
-use ketcd_store::{At, Event, KeyRange, Until};
+use ketcd_kube::{Address, FieldSet};
+use ketcd_store::{Event, KeyRange, Until};
 
+use super::observation::{RELATED_FIELDS, observe};
 use super::owner_elsewhere;
 use super::story_keys::{beside, needed};
 use crate::cluster::Cluster;
@@ -52,7 +53,7 @@ impl Cluster {
 impl Cluster {
     /// Reads the changes of what was asked for and of all that its story needs.
     pub async fn timeline(&self, asked: &Keys) -> Result<Story> {
-        self.story(Story::default(), asked, true, |_| {}).await
+        self.story(Story::keeping(FieldSet::of(RELATED_FIELDS)), asked, true, |_| {}).await
     }
 
     /// The same, into a story that has not begun. `keeps_changes`: the story holds the changes of what was asked for themselves. `each` sees every
@@ -65,10 +66,7 @@ impl Cluster {
         mut each: impl FnMut(&AttributedChange),
     ) -> Result<Story> {
         self.read_once().await?;
-        let newest = match self.at {
-            At::Newest => self.source.span().await?.newest,
-            At::Revision(revision) => revision,
-        };
+        let newest = self.revision().await?;
         let mut keys = asked.clone();
         match beside(self, asked, newest).await? {
             Some(beside) => {
@@ -86,17 +84,7 @@ impl Cluster {
         let alive = alive_names(self, &keys, newest, |_| true).await?;
         let history = self.history(keys, newest).await?;
         history.clock().problems().iter().for_each(|problem| self.note(Notice::ClockProblem(problem.clone())));
-        let mut changes = history.changes();
-        while let Some(read) = changes.try_next().await? {
-            match read {
-                Read::Gap { from, to } => self.note_gap(from, to),
-                Read::Item(change) => {
-                    let keep = keeps_changes && asked.contains(&change.change.key);
-                    each(&change);
-                    story.observe(change, keep);
-                }
-            }
-        }
+        observe(self, &mut story, history, |key| keeps_changes && asked.contains(key), &mut each).await?;
         story.finish(self.moment().await?);
         story.mark_vanished(&alive);
         owner_elsewhere::add(self, asked, &mut story).await?;

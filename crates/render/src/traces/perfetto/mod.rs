@@ -23,37 +23,56 @@ const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
 const INSTANT_EVENT: i32 = 3;
 
+type SpanPlace = (TraceId, SpanId);
+
+/// A file that traces are written into, in one part or several.
+#[derive(Default)]
+pub struct File {
+    is_begun: bool,
+    /// The arrows to spans of later parts.
+    flows: HashMap<SpanPlace, Vec<u64>>,
+}
+
+impl File {
+    /// Writes a part. Links from it lead to spans of this or later parts.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&mut self, traces: &Traces, cluster: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        let Some(first) = traces.traces.first() else { return Ok(()) };
+        if !std::mem::replace(&mut self.is_begun, true) {
+            let begin = nanoseconds(&first.spans[0].from.time);
+            let clocks = CLOCK_IDS.map(|clock| Clock { clock_id: Some(clock), timestamp: Some(begin) }).to_vec();
+            write_packet(Some(begin), Data::ClockSnapshot(ClockSnapshot { clocks }), out)?;
+        }
+        self.add_flows(traces);
+        for trace in &traces.traces {
+            write_trace(&Written { traces, cluster, trace, flows: &self.flows }, out)?;
+            trace.spans.iter().for_each(|span| _ = self.flows.remove(&(trace.id, span.id)));
+        }
+        Ok(())
+    }
+
+    /// Adds the arrows that begin or end at each span.
+    fn add_flows(&mut self, traces: &Traces) {
+        for trace in &traces.traces {
+            for span in &trace.spans {
+                for link in span.links.iter().filter(|link| link.reason != LinkReason::Annotation) {
+                    let flow = number(&[&link.span.0, &span.id.0]);
+                    self.flows.entry((trace.id, span.id)).or_default().push(flow);
+                    self.flows.entry((link.trace, link.span)).or_default().push(flow);
+                }
+            }
+        }
+    }
+}
+
 /// Writes all traces.
 ///
 /// # Errors
 /// The stream's.
 pub fn write(traces: &Traces, cluster: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = traces.traces.first() else { return Ok(()) };
-    let begin = nanoseconds(&first.spans[0].from.time);
-    let clocks = CLOCK_IDS.map(|clock| Clock { clock_id: Some(clock), timestamp: Some(begin) }).to_vec();
-    write_packet(Some(begin), Data::ClockSnapshot(ClockSnapshot { clocks }), out)?;
-    let links = flows(traces);
-    for trace in &traces.traces {
-        write_trace(&Written { traces, cluster, trace, flows: &links }, out)?;
-    }
-    Ok(())
-}
-
-type SpanPlace = (TraceId, SpanId);
-
-/// The arrows that begin or end at each span.
-fn flows(traces: &Traces) -> HashMap<SpanPlace, Vec<u64>> {
-    let mut flows: HashMap<SpanPlace, Vec<u64>> = HashMap::new();
-    for trace in &traces.traces {
-        for span in &trace.spans {
-            for link in span.links.iter().filter(|link| link.reason != LinkReason::Annotation) {
-                let flow = number(&[&link.span.0, &span.id.0]);
-                flows.entry((trace.id, span.id)).or_default().push(flow);
-                flows.entry((link.trace, link.span)).or_default().push(flow);
-            }
-        }
-    }
-    flows
+    File::default().write(traces, cluster, out)
 }
 
 /// A number for some bytes, the same in every export.
