@@ -1,4 +1,5 @@
-"""How long a question takes on a large cluster, and how much its answer says: the first time after the start, and when it is asked again."""
+"""How long a question takes on a large cluster, and how much its answer says: the first time after the start, when it is asked again, and what is asked
+when the server has rested."""
 
 import asyncio
 import os
@@ -11,6 +12,8 @@ from questions import every_tool
 
 # What an assistant waits for after the start.
 MOST_SECONDS = 1.0
+# What a server may do before it is asked.
+MOST_RESTING_SECONDS = 120
 # What takes more of the processor is asked once.
 MOST_ASKED_AGAIN = 5.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -45,13 +48,26 @@ class Timed:
         return round(time.monotonic() - self.wall, 3), round(cpu_seconds(self.pid) - self.cpu, 2)
 
 
-async def measured(ketcd, file, tool, arguments, faults):
-    """Asks a server that has just started, twice, and for the next page of what was cut."""
+async def rested(pid):
+    """Waits until a process takes nothing of the processor for a while: what it does before it is asked is done."""
+    before = None
+    for _ in range(MOST_RESTING_SECONDS):
+        now = cpu_seconds(pid)
+        if now == before:
+            return
+        before = now
+        await asyncio.sleep(1)
+
+
+async def measured(ketcd, file, tool, arguments, faults, rests=False):
+    """Asks a server that has just started, or rested since, twice, and for the next page of what was cut."""
     begun = time.monotonic()
     async with servers.Stdio(ketcd, file).client("auto") as client:
         asked, pid, start = Asked(client, faults, "measured"), child(), time.monotonic() - begun
         # The schema is read before the time is taken.
         asked.check_schema = nothing
+        if rests:
+            await rested(pid)
         timed = Timed(pid)
         blocks = await asked.call(tool, arguments)
         first = timed.took()
@@ -65,7 +81,7 @@ async def measured(ketcd, file, tool, arguments, faults):
             await asked.call(tool, more)
             page = timed.took()
         heap = heap_bytes(pid)
-    words = " ".join(f"{name}={value}" for name, value in arguments.items())
+    words = " ".join([*(f"{name}={value}" for name, value in arguments.items()), *(["rested"] if rests else [])])
     size = sum(len(block.encode()) for block in blocks)
     return {
         "question": f"{tool} {words}".strip(),
@@ -104,11 +120,11 @@ def run(ketcd, file, keep):
     node, pod = asyncio.run(names(ketcd, file))
     print(f"{os.path.basename(file)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; seconds of wall time, in brackets of the processor")
     print("| question | start | first | again | next page | bytes | heap |\n|---|---|---|---|---|---|---|")
-    for tool, arguments in every_tool(node, pod):
-        for form in ({}, {"format": "json"}):
+    for tool, arguments, rests in [*((*call, False) for call in every_tool(node, pod)), ("triage", {}, True)]:
+        for form in [{}] if rests else ({}, {"format": "json"}):
             if "manifest" in arguments and form:
                 continue
-            row = asyncio.run(measured(ketcd, file, tool, {**arguments, **form}, faults))
+            row = asyncio.run(measured(ketcd, file, tool, {**arguments, **form}, faults, rests))
             times = " | ".join(cell(row, name) for name in ("", "again_", "page_"))
             print(f"| {row['question']} | {row['start_seconds']:.2f} | {times} | {row['bytes']} | {row['heap_bytes'] / 1e6:.0f} MB |", flush=True)
             keep("assistants", file=os.path.basename(file), file_bytes=os.path.getsize(file), load=round(os.getloadavg()[0], 1), **row)

@@ -42,7 +42,10 @@ pub(crate) fn answer(name: &str, arguments: &JsonObject, asked: &Question, answe
         false => Told::of_text(answer, asked.skip, room),
     };
     let moment = if answer.moment.is_empty() { String::new() } else { format!(" Looked at: {}.", answer.moment) };
-    let head = format!("{}{moment} Times are UTC; a time without a date is of the day named above it, or of this one. {MARK}", told.count);
+    let head = format!(
+        "{}{moment} Times are UTC; a time without a date is of the day named above it, else of the one named below it, else of this one. {MARK}",
+        told.count
+    );
     let mut blocks = vec![ContentBlock::text(head), ContentBlock::text(told.data)];
     if !notes.is_empty() {
         blocks.push(ContentBlock::text(notes));

@@ -367,7 +367,8 @@ mod tests {
         assert!((6..=9).contains(&tools.len()));
         for tool in tools {
             let hints = tool.annotations.unwrap();
-            assert_eq!((hints.read_only_hint, hints.open_world_hint, hints.destructive_hint), (Some(true), Some(false), Some(false)));
+            assert_eq!((hints.read_only_hint, hints.idempotent_hint), (Some(true), Some(true)));
+            assert_eq!((hints.open_world_hint, hints.destructive_hint), (Some(false), Some(false)));
             assert!(tool.output_schema.is_none() && tool.input_schema["type"] == "object", "{}", tool.name);
             let about = tool.description.unwrap();
             assert!(about.contains("Use it") && about.len() < 500, "{}: {about}", tool.name);

@@ -2,6 +2,10 @@
 
 use std::io;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::row::{FieldRow, row};
 use super::style::{self, StyledWrite, paint};
 use super::value::columns;
@@ -317,9 +321,33 @@ pub fn clock_time(dated: Option<Dated>) -> String {
     format!("{:<12}", time.strftime(format).to_string())
 }
 
+/// The time of day as [`clock_time`] has it, behind its date where that is another day than the one that a reader takes it for.
+pub(crate) fn clock_time_on(day: Option<Date>, dated: Option<Dated>) -> String {
+    let time = clock_time(dated);
+    match dated.map(|dated| day_of(dated.time)) {
+        Some(other) if Some(other) != day => format!("{other} {time}"),
+        _ => time,
+    }
+}
+
+/// The day of a moment, in UTC.
+pub(crate) fn day_of(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_of_another_day_has_its_date() {
+        let dated = Some(Dated { time: "2026-01-02T23:59:59.678Z".parse().unwrap(), error: 0.01 });
+        let day = |text: &str| text.parse::<Date>().ok();
+        assert_eq!(clock_time_on(day("2026-01-02"), dated), "23:59:59.67 ");
+        assert_eq!(clock_time_on(day("2026-01-03"), dated), "2026-01-02 23:59:59.67 ");
+        assert_eq!(clock_time_on(None, dated).trim(), "2026-01-02 23:59:59.67");
+        assert_eq!(clock_time_on(None, None).trim(), "?");
+    }
 
     #[test]
     fn times_are_no_finer_than_they_are_known() {

@@ -10,6 +10,7 @@ use ketcd_history::clock::Bound;
 use ketcd_mcp::{Answer, Answers, Form, Question, Refusal};
 use ketcd_store::{At, Revision};
 
+use super::ahead::{self, Ahead};
 use super::extent;
 use super::kept::{self, KeptAnswers};
 use crate::cli::connection::runtime::block_on;
@@ -49,6 +50,8 @@ struct State {
     limit: Option<Revision>,
     /// Answers that stay true. Held by the question at hand, for which messages are held.
     turn: Mutex<KeptAnswers>,
+    /// What is worked out before it is asked, where answers stay true.
+    ahead: Option<Ahead>,
 }
 
 impl Assistant {
@@ -62,7 +65,19 @@ impl Assistant {
         let limit = if is_fixed { Some(session.cluster.revision().await?) } else { None };
         // Files are read as they were when they were opened.
         let stays = !session.cluster.source.is_shared() && global.api_server().is_none();
-        Ok(Self(Arc::new(State { global, limit, turn: Mutex::new(KeptAnswers::new(stays)) })))
+        let ahead = stays.then(|| Ahead::new(&global, ahead::MIN_KEYS)).flatten();
+        Ok(Self(Arc::new(State { global, limit, turn: Mutex::new(KeptAnswers::new(stays)), ahead })))
+    }
+
+    /// Begins with the question that comes first, if that is worth it and nothing else is asked. Must be called on a tokio runtime.
+    pub(super) fn work_ahead(&self) {
+        let state = Arc::clone(&self.0);
+        tokio::task::spawn_blocking(move || state.work_ahead());
+    }
+
+    /// Gives up what nobody has asked for: the server ends.
+    pub(super) fn end(&self) {
+        self.0.ahead.iter().for_each(Ahead::give_up);
     }
 }
 
@@ -78,13 +93,12 @@ impl Answers for Assistant {
 impl State {
     /// Answers a question on this thread, which belongs to the runtime of the source.
     fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
+        self.ahead.iter().for_each(|ahead| ahead.make_way(question));
         let mut kept = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = kept.find(question) {
             return Ok(answer);
         }
-        messages::hold();
-        let answered = self.answered(question);
-        let notes = notes();
+        let (answered, notes) = noted(|| self.answered(&self.global, question));
         match answered {
             Ok((answer, reach)) => {
                 let answer = Answer { notes, ..answer };
@@ -99,13 +113,35 @@ impl State {
         }
     }
 
+    /// Answers what is asked first, and keeps that. An error is left to the client that asks.
+    fn work_ahead(&self) {
+        let Some(ahead) = &self.ahead else { return };
+        let mut kept = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.find(&ahead.question).is_some() {
+            return;
+        }
+        let (found, notes) = noted(|| self.found_ahead(ahead));
+        if let Ok(Some((answer, reach))) = found
+            && !ahead.is_given_up()
+        {
+            kept.keep(&ahead.question, &Answer { notes, ..answer }, reach);
+        }
+    }
+
+    fn found_ahead(&self, ahead: &Ahead) -> Result<Option<(Answer, usize)>> {
+        match block_on(ahead.is_wanted())? {
+            true => self.answered(&ahead.global, &ahead.question).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Answers a question, and says up to which line or item the answer has what comes next.
-    fn answered(&self, question: &Question) -> Result<(Answer, usize)> {
+    fn answered(&self, flags: &GlobalArgs, question: &Question) -> Result<(Answer, usize)> {
         let limit = kept::limit(question, PAGE);
         let command = self.command(question, limit)?;
-        let (global, moment) = block_on(self.at_moment(question))?;
+        let (global, moment) = block_on(self.at_moment(flags, question))?;
         if extent::is_counted(question) {
-            block_on(async { extent::check(&opened(&global).await?.cluster, question).await })?;
+            block_on(async { extent::check(&opened(&global).await?.cluster, question, extent::LIMITS).await })?;
         }
         let answer = |room| -> Result<Answer> {
             let (mut out, written) = Output::in_memory(room);
@@ -157,19 +193,19 @@ impl State {
         })
     }
 
-    /// The flags of a question, and the moment it looks at in words.
-    async fn at_moment(&self, question: &Question) -> Result<(GlobalArgs, String)> {
+    /// The server's flags as a question has them, and the moment it looks at in words.
+    async fn at_moment(&self, flags: &GlobalArgs, question: &Question) -> Result<(GlobalArgs, String)> {
         let mut global = GlobalArgs {
-            namespace: question.namespace.clone().or_else(|| self.global.namespace.clone()),
+            namespace: question.namespace.clone().or_else(|| flags.namespace.clone()),
             output: match question.form {
                 Form::Text => None,
                 Form::Json => Some("json".to_owned()),
                 Form::Yaml => Some("yaml".to_owned()),
             },
-            ..self.global.clone()
+            ..flags.clone()
         };
         global.all_namespaces = global.namespace.is_none();
-        let session = opened(&self.global).await?;
+        let session = opened(flags).await?;
         let cluster = &session.cluster;
         if let Some((from, to)) = &question.span {
             let from = self.revision(cluster, from).await?;
@@ -208,8 +244,10 @@ impl State {
     }
 }
 
-/// What was said meanwhile, each once: the cluster is opened for the moment, for the extent and for the answer.
-fn notes() -> Vec<String> {
+/// Does some work with its messages held; returns them, each once: the cluster is opened for the moment, for the extent and for the answer.
+fn noted<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    messages::hold();
+    let done = work();
     let mut notes = Vec::new();
     for message in messages::taken() {
         let note = message.strip_prefix("ketcd: ").unwrap_or(&message).to_owned();
@@ -217,7 +255,7 @@ fn notes() -> Vec<String> {
             notes.push(note);
         }
     }
-    notes
+    (done, notes)
 }
 
 /// Opens the cluster as the server was started.
@@ -238,4 +276,90 @@ async fn words_of(cluster: &Cluster, at: At) -> Result<String> {
         (_, Some(time)) => format!("revision {revision}, {time}"),
         (_, None) => format!("revision {revision}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::sync::Once;
+    use std::thread;
+
+    use clap::FromArgMatches as _;
+    use ketcd_cluster::files;
+    use ketcd_store::load::{AuditLogs, Limits};
+    use ketcd_store::{KeyRange, Shortcuts as _};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cli::input::opened::OpenedSource;
+    use crate::cli::outcome::Outcome;
+
+    /// A command that counts keys, and where one of them is that of `waits`, goes on until it is ended.
+    struct Counting(String);
+
+    impl Run for Counting {
+        fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+            let source = global.opened.clone().unwrap();
+            let count = |keys| block_on(async { source.count(keys, At::Newest).await.map_err(Error::from) });
+            while self.0 == "triage" && count(KeyRange::prefix(b"/registry/pods/waits/".to_vec()))? > 0 {}
+            writeln!(out, "{}: {} keys", self.0, count(KeyRange::all())?)?;
+            Ok(Outcome::Found)
+        }
+    }
+
+    /// A server of three pods in this namespace, that works ahead from so many keys on.
+    fn state(namespace: &str, min_keys: u64) -> State {
+        static PARSER: Once = Once::new();
+        PARSER.call_once(|| are_parsed_by(|words| Ok(Box::new(Counting(words[0].clone())))));
+        let pod = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}});
+        let items: Vec<Value> = ["a", "b", "c"].map(pod).into();
+        let file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+        std::fs::write(file.path(), json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+        let path = file.path().display().to_string();
+        let opened = files::open(std::slice::from_ref(&path), &Limits::default()).unwrap();
+        let words = ["ketcd", "-f", &path, "status"];
+        let mut global = GlobalArgs::from_arg_matches(&crate::cli::command().get_matches_from(words)).unwrap();
+        global.opened = Some(OpenedSource::new(opened.source, opened.newest_stamp, (AuditLogs::default(), None)));
+        let ahead = Ahead::new(&global, min_keys);
+        State { global, limit: None, turn: Mutex::new(KeptAnswers::new(true)), ahead }
+    }
+
+    fn asked(command: &str) -> Question {
+        Question { words: vec![command.to_owned()], ..Question::default() }
+    }
+
+    fn kept(state: &State) -> Option<Answer> {
+        state.turn.lock().unwrap().find(&asked("triage"))
+    }
+
+    #[test]
+    fn the_first_question_of_a_large_cluster_is_answered_before_it_is_asked() {
+        let (large, small) = (state("shop", 3), state("shop", 4));
+        [&large, &small].iter().for_each(|state| state.work_ahead());
+        let found = kept(&large).unwrap();
+        assert_eq!((found.text.as_str(), kept(&small)), ("triage: 3 keys\n", None));
+        // As it is answered without.
+        assert_eq!(small.answer(&asked("triage")).unwrap(), found);
+        // What was asked before is not worked out again.
+        large.work_ahead();
+        assert_eq!(large.turn.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn no_other_question_waits_for_it() {
+        // Whichever comes first: the one that is worked out ahead ends, and is not kept.
+        let waits = state("waits", 0);
+        thread::scope(|scope| {
+            scope.spawn(|| waits.work_ahead());
+            assert_eq!(waits.answer(&asked("status")).unwrap().text, "status: 3 keys\n");
+        });
+        assert_eq!(kept(&waits), None);
+        // Nor does the end of the server.
+        let waits = Assistant(Arc::new(state("waits", 0)));
+        thread::scope(|scope| {
+            scope.spawn(|| waits.0.work_ahead());
+            waits.end();
+        });
+        assert_eq!(kept(&waits.0), None);
+    }
 }

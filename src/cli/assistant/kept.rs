@@ -64,8 +64,15 @@ impl KeptAnswers {
     }
 }
 
+#[cfg(test)]
+impl KeptAnswers {
+    pub(super) fn len(&self) -> usize {
+        self.answers.len()
+    }
+}
+
 /// Whether two questions have one answer: how much of it a client has already does not count.
-fn is_same(one: &Question, other: &Question) -> bool {
+pub(super) fn is_same(one: &Question, other: &Question) -> bool {
     one.words == other.words && (&one.namespace, &one.at, &one.span, one.form) == (&other.namespace, &other.at, &other.span, other.form)
 }
 

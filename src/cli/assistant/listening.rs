@@ -17,11 +17,16 @@ use crate::cli::system::termination::Interruptions;
 /// The path that is answered.
 const PATH: &str = "/mcp";
 
-/// Serves until Ctrl-C, SIGTERM or SIGHUP.
+/// Serves until Ctrl-C, SIGTERM or SIGHUP; `begun` is called when all is said.
 ///
 /// # Errors
 /// The address cannot be listened on, or the client's files not be written.
-pub(super) async fn serve<A: Answers>(server: Server<A>, listen: SocketAddr, certificate: Option<CertificateFiles>) -> Result<Outcome> {
+pub(super) async fn serve<A: Answers>(
+    server: Server<A>,
+    listen: SocketAddr,
+    certificate: Option<CertificateFiles>,
+    begun: impl FnOnce(),
+) -> Result<Outcome> {
     // Before there is anything to remove.
     let mut interruptions = Interruptions::begin()?;
     let routes = Router::new().route_service(PATH, http_service(server));
@@ -35,6 +40,7 @@ pub(super) async fn serve<A: Answers>(server: Server<A>, listen: SocketAddr, cer
         file(CA_FILE)
     ));
     note("only who can read that folder can ask; it is removed at the end, and Ctrl-C ends it");
+    begun();
     interruptions.next().await;
     Ok(Outcome::Found)
 }

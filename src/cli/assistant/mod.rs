@@ -1,5 +1,6 @@
 //! `mcp`: an assistant's questions, each answered as the command of its name answers it.
 
+mod ahead;
 mod answered;
 mod extent;
 mod folder;
@@ -47,11 +48,15 @@ pub(in crate::cli) async fn serve(global: &GlobalArgs, asked: &Asked) -> Result<
     let opened = OpenedSource::new(source, newest_stamp, (logs, said));
     let assistant = Assistant::begin(GlobalArgs { opened: Some(opened), ..global }).await?;
     progress::end();
-    let server = Server::new(assistant, pages::PAGES);
+    let server = Server::new(assistant.clone(), pages::PAGES);
     let served = match asked.listen {
-        Some(listen) => listening::serve(server, listen, asked.certificate.clone()).await,
-        None => serve_stdio(server).await.map(|()| Outcome::Found).map_err(Error::from),
+        Some(listen) => listening::serve(server, listen, asked.certificate.clone(), || assistant.work_ahead()).await,
+        None => {
+            assistant.work_ahead();
+            serve_stdio(server).await.map(|()| Outcome::Found).map_err(Error::from)
+        }
     };
+    assistant.end();
     drop(folder);
     served
 }

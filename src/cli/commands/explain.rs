@@ -100,8 +100,8 @@ impl Ask for ExplainArgs {
             }
             unreadable += explained.replay.unreadable();
             if !pods.are_many() {
-                // Freeing a large cluster takes half a second, and the process ends now.
-                std::mem::forget(explained);
+                // Freeing a large cluster takes half a second.
+                session.let_go(explained);
             }
         }
         let outcome = writer.finish(session, unreadable).await?;

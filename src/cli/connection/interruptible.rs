@@ -51,9 +51,14 @@ impl Interrupt {
         tokio::spawn(async move {
             closed::standard_output().await;
             interrupt.0.is_closed.store(true, Ordering::SeqCst);
-            interrupt.0.is_set.store(true, Ordering::SeqCst);
-            interrupt.0.notify.notify_waiters();
+            interrupt.end();
         });
+    }
+
+    /// Ends the reading, as Ctrl-C would: nobody waits for it any more.
+    pub(in crate::cli) fn end(&self) {
+        self.0.is_set.store(true, Ordering::SeqCst);
+        self.0.notify.notify_waiters();
     }
 
     /// Whether nobody reads what is printed any more.

@@ -36,6 +36,12 @@ impl OpenedSource {
         Self(Arc::new(Opened { source, newest_stamp, logs }))
     }
 
+    /// How many hold it.
+    #[cfg(test)]
+    pub(in crate::cli) fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// The newest time in files of objects.
     pub(in crate::cli) fn newest_stamp(&self) -> Option<Timestamp> {
         self.0.newest_stamp

@@ -160,8 +160,10 @@ async fn ask_session<A: Ask>(session: Session, command: &A, out: &mut Output) ->
         outcome = absence::note_missing_namespace(&session).await.map(|()| Outcome::Nothing);
     }
     let outcome = end(&[&session], outcome, out);
-    // The process ends with it: taking the index and all that is kept of a large cluster apart would be a twentieth of its time.
-    mem::forget(session);
+    if session.ends_process() {
+        // Taking the index and all that is kept of a large cluster apart would be a twentieth of its time.
+        mem::forget(session);
+    }
     outcome
 }
 
@@ -207,5 +209,56 @@ pub(in crate::cli) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: 
             end(Outcome::Damaged);
             Err(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clap::FromArgMatches as _;
+    use ketcd_cluster::files;
+    use ketcd_store::load::{AuditLogs, Limits};
+    use tempfile::NamedTempFile;
+
+    use super::*;
+    use crate::cli::input::opened::OpenedSource;
+
+    /// A command that lets go of something large.
+    struct Large(Arc<()>);
+
+    impl Ask for Large {
+        fn question(&self) -> Question<'_> {
+            Question::Status
+        }
+
+        async fn answer(&self, session: &Session, _out: &mut Output) -> Result<Outcome> {
+            session.let_go(Arc::clone(&self.0));
+            Ok(Outcome::Found)
+        }
+    }
+
+    /// Asks once with these flags; returns how many hold what the command let go of.
+    fn asked(global: &GlobalArgs) -> usize {
+        let large = Large(Arc::default());
+        let (mut out, _) = Output::in_memory(0);
+        assert!(matches!(block_on(ask(global, &large, &mut out)), Ok(Outcome::Found)));
+        Arc::strong_count(&large.0)
+    }
+
+    #[test]
+    fn what_a_question_took_is_given_back_where_the_process_goes_on() {
+        let file = NamedTempFile::with_suffix(".json").unwrap();
+        std::fs::write(file.path(), r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}"#).unwrap();
+        let path = file.path().display().to_string();
+        let mut global = GlobalArgs::from_arg_matches(&crate::cli::command().get_matches_from(["ketcd", "-f", &path, "status"])).unwrap();
+        // Nobody waits until a large cluster is taken apart.
+        assert_eq!(asked(&global), 2);
+        let opened = files::open(&[path], &Limits::default()).unwrap();
+        let opened = OpenedSource::new(opened.source, opened.newest_stamp, (AuditLogs::default(), None));
+        global.opened = Some(opened.clone());
+        assert_eq!(asked(&global), 1);
+        drop(global);
+        assert_eq!(opened.holders(), 1);
     }
 }

@@ -3,6 +3,8 @@
 pub(super) mod absence;
 pub(super) mod command;
 
+use std::mem;
+
 use jiff::Timestamp;
 
 use ketcd_cluster::rights::Reads;
@@ -157,6 +159,18 @@ impl Session {
             Format::Json => self.cluster.window().await?.map(Window::from),
             _ => None,
         })
+    }
+
+    /// Whether the process ends with this question: a server asks another one on the source that it holds open.
+    fn ends_process(&self) -> bool {
+        self.args.opened.is_none()
+    }
+
+    /// Lets go of what is large: it is not taken apart where the process ends with this question.
+    pub(super) fn let_go<T>(&self, large: T) {
+        if self.ends_process() {
+            mem::forget(large);
+        }
     }
 
     pub(super) fn managed_fields(&self) -> ManagedFields {

@@ -184,6 +184,21 @@ fn data_drives_nothing() {
             check(&format!("{name} {arguments}"), &blocks, most);
         }
     }
+    let kinds = "pods events nodes namespaces things.lab.example.com";
+    let (blocks, _) = client.call("get", json!({"address": kinds, "manifest": true}));
+    check(kinds, &blocks, MAX_TEXT_BYTES);
+    // What is read as a resource has its mark in its first line; a name that is not there is repeated.
+    let objects = ["pod/lab/plain", "pod/lab/{{script}}{{details}}", "event/lab/e0", "event/lab/e4", "node/n1", "pod/lab/none\u{202e}"];
+    for object in objects {
+        let read = client.request("resources/read", json!({"uri": format!("ketcd://{object}")}));
+        let text = read["result"]["contents"][0]["text"].as_str().or(read["error"]["message"].as_str()).unwrap();
+        assert!(text.starts_with("# Data read from a cluster") || object.contains("none"), "{object}: {text}");
+        assert!(text.len() <= MAX_TEXT_BYTES && !text.chars().any(|c| is_unsafe(c) && c != '\n'), "{object}: {text}");
+    }
+    // A name that is not plain is not offered.
+    let of_prompt = json!({"ref": {"type": "ref/prompt", "name": "why_is_this_pod_pending"}, "argument": {"name": "pod", "value": ""}});
+    let offered = client.request("completion/complete", of_prompt)["result"]["completion"]["values"].clone();
+    assert_eq!(offered, json!(["pod/lab/plain"]));
 }
 
 #[test]

@@ -88,7 +88,7 @@ class Cluster:
         self, address: str, *, rev: int | None = None, at: Moment | None = None, namespace: str | None = None, show_managed_fields: bool = False
     ) -> dict[str, Any]:
         """One object, as the API server returns it."""
-        return self._document("object", [address], rev=rev, at=at, namespace=namespace, show_managed_fields=show_managed_fields)
+        return self._document("object", locals())
 
     def list(
         self,
@@ -103,22 +103,11 @@ class Cluster:
         show_managed_fields: bool = False,
     ) -> Rows:
         """Objects of kinds or addresses; without any every object of every kind."""
-        return self._rows(
-            "objects",
-            addresses,
-            rev=rev,
-            at=at,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-            limit=limit,
-            show_managed_fields=show_managed_fields,
-        )
+        return self._rows("objects", locals())
 
     def ls(self, *, rev: int | None = None, at: Moment | None = None, namespace: str | None = None) -> Rows:
         """How many objects of each kind there are, and their bytes, the largest first."""
-        return self._rows("kinds", (), rev=rev, at=at, namespace=namespace)
+        return self._rows("kinds", locals())
 
     def history(
         self,
@@ -133,18 +122,7 @@ class Cluster:
         show_managed_fields: bool = False,
     ) -> Rows:
         """Every readable change, oldest first. `objects` adds the whole object after each."""
-        return self._rows(
-            "history",
-            addresses,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-            objects=objects,
-            show_managed_fields=show_managed_fields,
-        )
+        return self._rows("history", locals())
 
     def timeline(
         self,
@@ -157,16 +135,7 @@ class Cluster:
         field_selector: str | None = None,
     ) -> dict[str, Any]:
         """What happened to objects, who did it, and how long each step took; a `List` where many are addressed."""
-        return self._document(
-            "timeline",
-            addresses,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-        )
+        return self._document("timeline", locals())
 
     def triage(
         self,
@@ -179,16 +148,7 @@ class Cluster:
         field_selector: str | None = None,
     ) -> dict[str, Any]:
         """What is broken, since when and why, and who changed what before."""
-        return self._document(
-            "triage",
-            addresses,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-        )
+        return self._document("triage", locals())
 
     def explain(
         self,
@@ -204,18 +164,7 @@ class Cluster:
         feature_gates: str | None = None,
     ) -> dict[str, Any]:
         """Why a pod runs on its node, or why it runs on none."""
-        return self._document(
-            "explain",
-            [address],
-            rev=rev,
-            at=at,
-            namespace=namespace,
-            node=node,
-            no_remedies=not remedies,
-            scheduler_version=scheduler_version,
-            scheduler_config=scheduler_config,
-            feature_gates=feature_gates,
-        )
+        return self._document("explain", locals())
 
     def decisions(
         self,
@@ -230,18 +179,7 @@ class Cluster:
         feature_gates: str | None = None,
     ) -> Rows:
         """Every scheduling decision that the history shows, explained: `explain --all`."""
-        return self._rows(
-            "decisions",
-            addresses,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            no_remedies=not remedies,
-            scheduler_version=scheduler_version,
-            scheduler_config=scheduler_config,
-            feature_gates=feature_gates,
-        )
+        return self._rows("decisions", locals())
 
     def usage(
         self,
@@ -255,17 +193,7 @@ class Cluster:
         quota: int | None = None,
     ) -> dict[str, Any]:
         """What fills etcd, and who writes so much. `quota` is in bytes."""
-        return self._document(
-            "usage",
-            addresses,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-            quota=quota,
-        )
+        return self._document("usage", locals())
 
     def grep(
         self,
@@ -283,25 +211,12 @@ class Cluster:
         field_selector: str | None = None,
     ) -> Rows:
         """Which objects hold or ever held a value, from when to when, and who set it. `objects` has the objects alone."""
-        return self._rows(
-            "grep",
-            addresses,
-            pattern=pattern,
-            regexp=regexp,
-            ignore_case=ignore_case,
-            places=[*places],
-            objects=objects,
-            since=since,
-            until=until,
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
-            field_selector=field_selector,
-        )
+        places = [*places]
+        return self._rows("grep", locals())
 
     def status(self) -> dict[str, Any]:
         """What this source can tell: its revisions, its sizes, the versions seen."""
-        return self._document("status", ())
+        return self._document("status", locals())
 
     def table(
         self,
@@ -314,37 +229,36 @@ class Cluster:
         field_selector: str | None = None,
     ) -> Rows:
         """The rows of a table of `ketcd export`: objects, history, events, decisions or decision_nodes."""
-        return self._rows(
-            "table",
-            addresses,
-            table=name,
-            since=since,
-            until=until,
-            namespace=namespace,
-            selector=selector,
-            field_selector=field_selector,
-        )
+        return self._rows("table", locals())
 
     def _opened(self) -> _ketcd.OpenSource:
         if self._source is None:
             raise Error("this cluster was closed", f"open it again: {self!r}")
         return self._source
 
-    def _document(self, question: str, words: Sequence[str], **options: Any) -> dict[str, Any]:
-        document, notices = self._opened().document(question, _asked(words, options))
+    def _document(self, question: str, given: dict[str, Any]) -> dict[str, Any]:
+        document, notices = self._opened().document(question, _asked(given))
         _log(notices)
         answer: dict[str, Any] = json.loads(document)
         return answer
 
-    def _rows(self, question: str, words: Sequence[str], **options: Any) -> Rows:
-        asked = _asked(words, options)
+    def _rows(self, question: str, given: dict[str, Any]) -> Rows:
+        asked = _asked(given)
         return Rows(lambda: self._opened().rows(question, asked))
 
 
-def _asked(words: Sequence[str], options: dict[str, Any]) -> str:
-    """Words and options as the extension reads them: what was not given is left out."""
-    given = {name: _plain(name, value) for name, value in options.items() if value is not None}
-    return json.dumps({"words": list(words), **given})
+def _asked(given: dict[str, Any]) -> str:
+    """What a method was called with, as the extension reads it: addresses are words, and what was not given is left out."""
+    options = {_OPTIONS.get(name, name): _plain(name, value) for name, value in given.items() if name != "self" and value is not None}
+    if "address" in options:
+        options["words"] = [options.pop("address")]
+    if "remedies" in options:
+        options["no_remedies"] = not options.pop("remedies")
+    return json.dumps(options)
+
+
+# What the extension calls the parameters that have other names in Python.
+_OPTIONS = {"addresses": "words", "name": "table"}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use jiff::civil::Date;
+
 use super::{EntryKind, TimelineEntry};
 use crate::change_text::{clock_time, revision_text};
 use crate::style::{self, StyledWrite, paint};
@@ -38,6 +40,8 @@ pub(super) struct Room {
     pub width: Option<usize>,
     /// Whether nothing is ever cut.
     pub whole: bool,
+    /// The day of all lines, if they are of one: above them a time of another day has its date.
+    pub day: Option<Date>,
 }
 
 /// Writes lines along one axis; `many` names each line's object, chapters begin at rollouts.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::axis::{Room, wrapped};
 use super::detail::{detail, template_change};
-use crate::change_text::{clock_time, revision_text};
+use crate::change_text::{clock_time_on, revision_text};
 use crate::command_line::Invocation;
 use crate::style::{self, StyledWrite, paint};
 use crate::value::{columns, padded};
@@ -27,7 +27,7 @@ pub(super) fn write_rollouts(rollouts: &[Rollout], room: Room, out: &mut dyn Sty
         let by = request_text::logged(rollout.logged.as_deref(), room.whole).or(by).map(|by| format!(" by {by}"));
         let cause = rollout.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         let begun = revision_text(rollout.begun, rollout.is_placed);
-        let head = format!("rollout {number}  {}  {begun}{}", clock_time(rollout.dated).trim(), by.unwrap_or_default());
+        let head = format!("rollout {number}  {}  {begun}{}", clock_time_on(room.day, rollout.dated).trim(), by.unwrap_or_default());
         writeln!(out, "{}: {}", paint(style::STRONG, head), paint(style_of(rollout), ending(rollout)))?;
         paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), room, out)?;
     }
@@ -67,7 +67,7 @@ fn paragraph(text: &str, room: Room, out: &mut dyn StyledWrite) -> io::Result<()
 /// What keeps a workload from being finished, in the words of who refused it.
 pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (timeline, phase) in waiting {
-        let since = clock_time(phase.dated);
+        let since = clock_time_on(room.day, phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
         paragraph(&detail(phase.phase, &phase.detail), room, out)?;
     }
@@ -116,7 +116,7 @@ pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Styled
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
         let length = span
             .map_or_else(|| "until the end of the history".to_owned(), |(from, until)| format!("for {}", duration::between(from, until)));
-        let since = clock_time(outage.from.dated);
+        let since = clock_time_on(room.day, outage.from.dated);
         writeln!(out, "{}", paint(style::STRONG, format!("outage: no heartbeat since {}, {length}", since.trim())))?;
         let mut steps = Vec::new();
         match outage.from.dated.zip(outage.lost.dated) {
@@ -138,7 +138,7 @@ pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Styled
         for (pod, ready) in &outage.stayed {
             let again = ready.as_ref().map_or_else(
                 || "not ready again within the history".to_owned(),
-                |ready| format!("ready again {}", clock_time(ready.dated).trim()),
+                |ready| format!("ready again {}", clock_time_on(room.day, ready.dated).trim()),
             );
             writeln!(out, "    {}  stayed bound, {again}", visible(&pod.name))?;
         }
@@ -160,7 +160,7 @@ pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn Styled
             0 => "no pod left".to_owned(),
             count => format!("{count} pods left"),
         };
-        let since = clock_time(cordon.from.dated);
+        let since = clock_time_on(room.day, cordon.from.dated);
         writeln!(out, "{}: {left}", paint(style::STRONG, format!("cordon: since {}{by}, {length}", since.trim())))?;
         fates(&cordon.left, out)?;
     }

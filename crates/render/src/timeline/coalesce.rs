@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{EntryKind, TimelineEntry};
-use crate::change_text::{clock_time, revision_text};
+use crate::change_text::{clock_time_on, day_of, revision_text};
 use crate::{duration, request_text};
 use ketcd_history::Actor;
 use ketcd_history::timeline::StepKind;
@@ -235,10 +235,11 @@ fn near(first: &TimelineEntry, next: &TimelineEntry, seconds: f64) -> bool {
 fn joined(members: &[TimelineEntry]) -> TimelineEntry {
     let mut line = members[0].clone();
     let last = &members[members.len() - 1];
+    let time = clock_time_on(line.dated.map(|dated| day_of(dated.time)), last.dated);
     let until = match last.place() == line.place() {
         true => String::new(),
-        false if last.one_moment => format!("until {}", clock_time(last.dated).trim()),
-        false => format!("until {} {}", clock_time(last.dated).trim(), revision_text(last.revision, last.is_placed)),
+        false if last.one_moment => format!("until {}", time.trim()),
+        false => format!("until {} {}", time.trim(), revision_text(last.revision, last.is_placed)),
     };
     if members.iter().all(|entry| entry.object == line.object) {
         let more = if last.detail.is_empty() { String::new() } else { format!("; last: {}", last.detail) };
@@ -358,6 +359,14 @@ mod tests {
                 "pod/lab/web-1 Created"
             ]
         );
+    }
+
+    #[test]
+    fn a_line_that_ends_on_another_day_says_which() {
+        let step = |number: i64, seconds: i64| entry(number, seconds, "rs/lab/web", None, StepKind::ScaledUp);
+        let ends = |seconds: [i64; 3]| joined(&[step(1, seconds[0]), step(2, seconds[1]), step(3, seconds[2])]).detail;
+        assert_eq!(ends([86_397, 86_398, 86_399]), "×3 until 23:59:59.0 r3");
+        assert_eq!(ends([86_398, 86_399, 86_400]), "×3 until 1970-01-02 00:00:00.0 r3");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::SignedDuration;
 
-use super::super::change_text::clock_time;
+use super::super::change_text::{clock_time_on, day_of};
 use super::super::duration;
 use super::super::request_text::{self, NO_REQUEST};
 use super::super::style::{self, StyledWrite, paint};
@@ -61,7 +61,9 @@ pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> 
     let explain: BTreeSet<usize> = page.causes.iter().flatten().map(|cause| cause.change).collect();
     let windows = page.windows.iter().map(|ChangeWindow { from, to, is_cut, .. }| {
         let cut = if *is_cut { " (the readable history begins within it)" } else { "" };
-        format!("from {} to {}{cut}", from.strftime("%H:%M:%S"), to.strftime("%H:%M:%S"))
+        let are_of_today = page.now.is_some_and(|now| [*from, *to].iter().all(|time| day_of(*time) == day_of(now)));
+        let format = if are_of_today { "%H:%M:%S" } else { "%F %H:%M:%S" };
+        format!("from {} to {}{cut}", from.strftime(format), to.strftime(format))
     });
     let windows: Vec<String> = windows.collect();
     if !windows.is_empty() {
@@ -134,7 +136,7 @@ impl ChangeLine {
 }
 
 fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let time = clock_time(page.changes[line.first].dated);
+    let time = clock_time_on(page.now.map(day_of), page.changes[line.first].dated);
     let by = if line.by.is_empty() { "author unknown" } else { &line.by };
     let what = match line.count {
         1 => format!("{} {}", name(&line.subjects[0]), line.what),
@@ -147,7 +149,7 @@ fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWr
 }
 
 fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let time = clock_time(page.changes[line.first].dated);
+    let time = clock_time_on(page.now.map(day_of), page.changes[line.first].dated);
     let who = match &line.subjects[..] {
         [only] => name(only),
         many => format!("{} × {}", many.len(), many[0].kind.to_lowercase()),
