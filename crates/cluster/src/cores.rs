@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use async_stream::try_stream;
 use futures_util::{FutureExt, Stream, StreamExt};
+use tokio::runtime::Handle;
 
 /// Fewer items of a stream are not worth a thread.
 const MIN_ITEMS_PER_THREAD: usize = 16;
@@ -52,7 +53,7 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
     bytes: impl Fn(&T) -> usize + Send + 's,
     make: impl Fn(T) -> R + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<R, E>> + Send + 's {
-    let mut workers = Workers::new(Arc::new(make), count(), least);
+    let make = Arc::new(make);
     try_stream! {
         let mut items = pin!(items);
         let mut ahead = Vec::new();
@@ -75,16 +76,12 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
                 }
             }
             // While this one is made, the one before is handed over.
-            let mut ready = mem::replace(&mut ahead, workers.start(taken));
+            let mut ready = mem::replace(&mut ahead, start(&make, least, taken));
             if end.is_some() {
                 ready.append(&mut ahead);
             }
             for part in ready {
-                let made = match part {
-                    Part::Made(made) => made,
-                    Part::Making(place) => workers.made(place),
-                };
-                for made in made {
+                for made in part.made() {
                     yield made;
                 }
             }
@@ -99,71 +96,55 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
 /// What is made of some items of a stream.
 enum Part<R> {
     Made(Vec<R>),
-    /// By the worker at this place.
-    Making(usize),
+    /// By a thread that answers once.
+    Making(Receiver<thread::Result<Vec<R>>>),
 }
 
-/// Threads that make something of the items of one stream, as long as it lasts: one that ends leaves its memory behind in pieces.
-struct Workers<T, R, F> {
-    make: Arc<F>,
-    /// How many there may be.
-    most: usize,
-    /// Fewer items are not worth one.
-    least: usize,
-    started: Vec<Worker<T, R>>,
-}
-
-/// A thread that makes something of items, in the order in which it gets them.
-struct Worker<T, R> {
-    given: Sender<Vec<T>>,
-    made: Receiver<thread::Result<Vec<R>>>,
-}
-
-impl<T: Send + 'static, R: Send + 'static, F: Fn(T) -> R + Send + Sync + 'static> Workers<T, R, F> {
-    /// None is started yet.
-    fn new(make: Arc<F>, most: usize, least: usize) -> Self {
-        Self { make, most, least: least.max(1), started: Vec::new() }
-    }
-
-    /// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
-    fn start(&mut self, items: Vec<T>) -> Vec<Part<R>> {
-        if items.len() < self.least {
-            let made: Vec<R> = items.into_iter().map(&*self.make).collect();
-            return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+impl<R> Part<R> {
+    /// Waits for it.
+    fn made(self) -> Vec<R> {
+        match self {
+            Self::Made(made) => made,
+            Self::Making(answer) => {
+                let made = answer.recv().expect("who makes something answers");
+                made.unwrap_or_else(|panic| resume_unwind(panic))
+            }
         }
-        let workers = self.most.min(items.len().div_ceil(self.least)).max(1);
-        let (each, mut items) = (items.len().div_ceil(workers), items.into_iter());
-        let give = |place: usize| {
-            if self.started.len() == place {
-                self.started.push(Worker::start(Arc::clone(&self.make)));
-            }
-            // One that is gone has said so to who waits for it.
-            let _ = self.started[place].given.send(items.by_ref().take(each).collect());
-            Part::Making(place)
-        };
-        (0..workers).map(give).collect()
-    }
-
-    /// Waits for what the worker at a place makes of the items that it was given first.
-    fn made(&self, place: usize) -> Vec<R> {
-        let made = self.started[place].made.recv().expect("a worker answers as often as it is given items");
-        made.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
-impl<T: Send + 'static, R: Send + 'static> Worker<T, R> {
-    /// Starts a thread, which ends when nothing is given any more or nobody waits.
-    fn start(make: Arc<impl Fn(T) -> R + Send + Sync + 'static>) -> Self {
-        let ((given, items), (answer, made)) = (mpsc::channel::<Vec<T>>(), mpsc::channel());
-        thread::spawn(move || {
-            for items in items {
-                let made = catch_unwind(AssertUnwindSafe(|| items.into_iter().map(&*make).collect()));
-                if answer.send(made).is_err() {
-                    break;
-                }
-            }
+/// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
+fn start<T, R, F>(make: &Arc<F>, least: usize, items: Vec<T>) -> Vec<Part<R>>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    F: Fn(T) -> R + Send + Sync + 'static,
+{
+    let least = least.max(1);
+    if items.len() < least {
+        let made: Vec<R> = items.into_iter().map(&**make).collect();
+        return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+    }
+    let workers = count().min(items.len().div_ceil(least)).max(1);
+    let (each, mut items) = (items.len().div_ceil(workers), items.into_iter());
+    let give = |_| {
+        let (make, part): (_, Vec<T>) = (Arc::clone(make), items.by_ref().take(each).collect());
+        let (answer, made) = mpsc::sync_channel(1);
+        apart(move || {
+            let made = catch_unwind(AssertUnwindSafe(|| part.into_iter().map(&*make).collect()));
+            // Nobody waits for it where the stream was dropped.
+            let _ = answer.send(made);
         });
-        Self { given, made }
+        Part::Making(made)
+    };
+    (0..workers).map(give).collect()
+}
+
+/// Does something short on a thread that the runtime keeps for more of it: a thread of its own begins with memory that the system has to clear.
+pub(crate) fn apart(work: impl FnOnce() + Send + 'static) {
+    match Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(work)),
+        Err(_) => drop(thread::spawn(work)),
     }
 }
 

@@ -16,6 +16,7 @@ use ketcd_store::{At, KeyRange, Want};
 use super::events::{self, Warning};
 use super::object::{has_ended, items, text};
 use crate::cluster::Cluster;
+use crate::cores::apart;
 use crate::error::Result;
 use crate::read::{made_on_cores, objects_on_cores, values_on_cores};
 
@@ -254,6 +255,11 @@ impl<'c> Facts<'c> {
             }
         }
         found
+    }
+
+    /// Ends it. The lists may hold a hundred thousand objects, whose memory takes a while to give back.
+    pub(super) fn end(self) {
+        apart(move || drop(self.lists));
     }
 
     /// Whether the data is what somebody printed, which may be a part of the cluster.

@@ -61,8 +61,8 @@ pub(super) async fn told(
     absent_nodes: Vec<String>,
     findings: Vec<Finding>,
 ) -> Result<(Vec<Finding>, Vec<Warning>)> {
-    let mut facts = Facts::new(cluster, at, now, &findings, absent_nodes);
-    let facts = &mut facts;
+    let mut held = Facts::new(cluster, at, now, &findings, absent_nodes);
+    let facts = &mut held;
     // What explains others comes after what is explained.
     let found = [
         rollout_fenced::find(facts).await?,
@@ -86,5 +86,6 @@ pub(super) async fn told(
     by_weight(&mut told);
     event_message::add(facts, &mut told).await?;
     let warnings = unexplained::warnings(facts, &told).await?;
+    held.end();
     Ok((told, warnings))
 }

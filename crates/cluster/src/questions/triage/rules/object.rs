@@ -1,5 +1,7 @@
 //! Reads what rules need of objects.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -47,13 +49,19 @@ pub(super) fn has_ended(phase: &str) -> bool {
     matches!(phase, "Succeeded" | "Failed")
 }
 
-/// Whether a pod mounts a claim of its namespace: by name, or one that was made for it (k8s.io/component-helpers 1.36,
-/// storage/ephemeral/ephemeral.go, `VolumeClaimName`).
-pub(super) fn uses_claim(pod: &Value, claim: &str) -> bool {
-    items(pod, "/spec/volumes").any(|volume| {
-        let own = || format!("{}-{}", text(pod, "/metadata/name"), text(volume, "/name"));
-        text(volume, "/persistentVolumeClaim/claimName") == claim || volume["ephemeral"].is_object() && own() == claim
+/// The claims of its namespace that a pod mounts: by name, or made for it (k8s.io/component-helpers 1.36, storage/ephemeral/ephemeral.go,
+/// `VolumeClaimName`).
+pub(super) fn claims(pod: &Value) -> impl Iterator<Item = Cow<'_, str>> {
+    items(pod, "/spec/volumes").filter_map(|volume| match text(volume, "/persistentVolumeClaim/claimName") {
+        "" if volume["ephemeral"].is_object() => Some(format!("{}-{}", text(pod, "/metadata/name"), text(volume, "/name")).into()),
+        "" => None,
+        claim => Some(claim.into()),
     })
+}
+
+/// Whether a pod mounts a claim of its namespace.
+pub(super) fn uses_claim(pod: &Value, claim: &str) -> bool {
+    claims(pod).any(|used| used == claim)
 }
 
 /// The class that a claim or a volume names; the annotation of before there was a member counts first (k8s.io/component-helpers 1.36,

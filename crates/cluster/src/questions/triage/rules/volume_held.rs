@@ -5,6 +5,7 @@
 //! From a node with the taint `node.kubernetes.io/out-of-service` it is detached at once (`hasOutOfServiceTaint`; by default since 1.26).
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::attach_error::detach_error;
 use super::facts::{Facts, Kind};
-use super::object::{is_over, items, named, place, text, time, uses_claim};
+use super::object::{claims, is_over, items, named, place, text, time};
 use super::rule_finding::RuleFinding;
 use crate::error::Result;
 
@@ -57,6 +58,27 @@ pub(super) async fn from_pod(facts: &mut Facts<'_>, (namespace, name, uid): (&st
     Ok(held.map(|attachment| attachment.found).collect())
 }
 
+/// The pods of a namespace that have not ended, by the claims that they mount: a cluster may have as many attachments as pods.
+struct Users {
+    pods: Arc<Vec<Value>>,
+    places: HashMap<String, Vec<usize>>,
+}
+
+impl Users {
+    fn of(pods: Arc<Vec<Value>>) -> Self {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, pod) in pods.iter().enumerate().filter(|(_, pod)| !is_over(pod)) {
+            let used: BTreeSet<_> = claims(pod).collect();
+            used.into_iter().for_each(|claim| places.entry(claim.into_owned()).or_default().push(place));
+        }
+        Self { pods, places }
+    }
+
+    fn of_claim(&self, claim: &str) -> impl Iterator<Item = &Value> {
+        self.places.get(claim).into_iter().flatten().map(|&place| &self.pods[place])
+    }
+}
+
 /// The VolumeAttachments that hold a volume on another node than that of a waiting pod, or whose node is gone.
 async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result<Vec<Attachment>> {
     let (attachments, volumes) = (facts.all(ATTACHMENTS_KIND).await?, facts.all(VOLUMES_KIND).await?);
@@ -66,14 +88,16 @@ async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result
     let nodes = facts.nodes().await?;
     let by_name: HashMap<&str, &Value> = volumes.iter().map(|volume| (text(volume, "/metadata/name"), volume)).collect();
     let namespaces: BTreeSet<&str> = waiting.iter().map(|(namespace, _)| namespace.as_str()).collect();
-    let mut found = Vec::new();
+    let (mut found, mut users): (_, HashMap<&str, Users>) = (Vec::new(), HashMap::new());
     for attachment in attachments.iter() {
         let volume = text(attachment, "/spec/source/persistentVolumeName");
         let Some(&volume) = by_name.get(volume) else { continue };
         let node = text(attachment, "/spec/nodeName");
         let claim = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
-        let pods = if namespaces.contains(claim.0) { facts.pods(claim.0).await? } else { Default::default() };
-        let of_claim = || pods.iter().filter(|pod| !is_over(pod) && uses_claim(pod, claim.1));
+        if namespaces.contains(claim.0) && !users.contains_key(claim.0) {
+            users.insert(claim.0, Users::of(facts.pods(claim.0).await?));
+        }
+        let of_claim = || users.get(claim.0).into_iter().flat_map(|users| users.of_claim(claim.1));
         let is_waiting = |pod: &&Value| {
             let place = (claim.0.to_owned(), text(pod, "/metadata/name").to_owned());
             text(pod, "/spec/nodeName") != node && waiting.contains(&place)
