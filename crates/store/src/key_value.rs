@@ -157,11 +157,6 @@ impl KeyRange {
         Self { start, end: Some(end) }
     }
 
-    /// Whether it is exactly one key.
-    pub(crate) fn is_one_key(&self) -> bool {
-        self.end.as_deref().and_then(|end| end.split_last()).is_some_and(|(last, key)| *last == 0 && key == self.start)
-    }
-
     /// Every key that begins with `prefix`.
     pub fn prefix(prefix: impl Into<Vec<u8>>) -> Self {
         let start = prefix.into();

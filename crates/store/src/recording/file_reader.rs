@@ -150,7 +150,7 @@ impl FileReader {
     fn block(&self, recorded: &RecordedFile, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
         let unpack = || file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
         let is_asked = |event: &Event| keys.contains(&event.key_value.key);
-        let (mut read, lost): (Vec<Read>, _) = if keys.is_one_key() {
+        let (mut read, lost): (Vec<Read>, _) = if is_one_key(keys) {
             let changes = self.recent.get(&recorded.facts.name, block, unpack);
             (changes.0.iter().filter(|event| is_asked(event)).cloned().map(Read::Event).collect(), changes.1)
         } else {
@@ -175,6 +175,11 @@ impl FileReader {
         }
         read
     }
+}
+
+/// Whether a range is of exactly one key.
+fn is_one_key(keys: &KeyRange) -> bool {
+    keys.end.as_deref().and_then(|end| end.split_last()).is_some_and(|(last, key)| *last == 0 && key == keys.start)
 }
 
 /// What the manifest says that a file has and it has not any more.
