@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
         }
         for document in documents {
             self.separate()?;
-            self.out.write_all(&document)?;
+            zstd::stream::copy_decode(&document[..], &mut *self.out)?;
         }
         if self.format == Format::Json {
             self.end_list()?;
@@ -224,9 +224,9 @@ impl<'a> Writer<'a> {
         if self.is_text() {
             return Ok(KeptDecision::Line(PodLine::new(&decided.explanation)));
         }
-        let mut document = Vec::new();
+        let mut document = zstd::Encoder::new(Vec::new(), PACKING_LEVEL)?;
         self.document(&decided.explanation, decided.mode, PodNow::default(), &mut document)?;
-        Ok(KeptDecision::Document(document))
+        Ok(KeptDecision::Document(document.finish()?))
     }
 
     /// Ends the output and says how the command ends, `unreadable` versions of objects being left out.
@@ -255,8 +255,12 @@ impl<'a> Writer<'a> {
 
 enum KeptDecision {
     Line(PodLine),
+    /// Packed: a verdict about each of 5,000 nodes takes megabytes, and a later decision may replace it.
     Document(Vec<u8>),
 }
+
+/// How hard zstd packs what is kept for the length of a command: as fast as it can.
+const PACKING_LEVEL: i32 = 1;
 
 /// How the command ends once `found` decisions are written; says how many versions of objects could not be read.
 fn outcome(found: usize, unreadable: usize) -> Outcome {
