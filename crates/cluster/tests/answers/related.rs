@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use ketcd_cluster::browser::{Families, Index};
 use ketcd_cluster::describe::Description;
 use ketcd_cluster::related::MAX_CHANGES_AT_ONCE;
 use ketcd_cluster::related::owners::StoredObject;
@@ -162,6 +163,41 @@ async fn a_story_in_parts_holds_one_part_at_a_time() {
     assert_eq!(parts.story().timelines.len(), settled, "the last part is forgotten");
     assert_eq!(told.len(), whole.timelines.keys().filter(|key| asked.contains(key)).count());
     assert!(most + settled < whole.timelines.len(), "{most} and {settled} of {} are held at once", whole.timelines.len());
+}
+
+#[tokio::test]
+async fn a_namespace_alone_shows_what_its_objects_own() {
+    let cluster = capture("k136-story", Options::default()).await;
+    let index = Index::read(&cluster).await.unwrap();
+    let all = Families::read(&cluster, &index, None).await.unwrap();
+    let namespaces: HashSet<&str> = index.lives.iter().map(|life| &*life.namespace).filter(|namespace| !namespace.is_empty()).collect();
+    let mut owned = 0;
+    for namespace in namespaces {
+        let alone = Families::read(&cluster, &index, Some(namespace)).await.unwrap();
+        for (place, life) in index.lives.iter().enumerate() {
+            let of = |families: &Families| families.owned(place).map(|owned| (owned, families.of(owned).uid.clone())).collect::<Vec<_>>();
+            let expected = if &*life.namespace == namespace { of(&all) } else { Vec::new() };
+            assert_eq!(of(&alone), expected, "{life:?}");
+            owned += expected.len();
+        }
+    }
+    assert!(owned > 0);
+}
+
+#[tokio::test]
+async fn nothing_is_owned_from_another_namespace() {
+    let config_map = |namespace: &str, name: &str, owner: &str| {
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": format!("{owner}-uid"), "controller": true});
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
+            {"name": name, "namespace": namespace, "uid": format!("{name}-uid"), "creationTimestamp": "2026-11-20T00:00:00Z", "ownerReferences": [owner]}})
+    };
+    let items = [config_map("shop", "above", "nobody"), config_map("shop", "below", "above"), config_map("web", "elsewhere", "above")];
+    let cluster = cluster_of(json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string(), Options::default()).await;
+    let index = Index::read(&cluster).await.unwrap();
+    let families = Families::read(&cluster, &index, None).await.unwrap();
+    let above = index.find("ConfigMap", "shop", "above").unwrap();
+    let owned: Vec<usize> = families.owned(above).collect();
+    assert_eq!(owned, [index.find("ConfigMap", "shop", "below").unwrap()]);
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use ketcd_history::trouble::triage::Finding;
 use crate::contract::browser::{Name, Place};
 use crate::since_last::identity;
 
-/// The most objects of one finding that are named.
-const MAX_OBJECTS: usize = 50;
+/// The most objects of one finding that are named, and effects of one: as many as the page shows.
+pub const MAX_FINDING_OBJECTS: usize = 12;
 
 /// What names findings and their effects at any moment.
 pub fn finding_ids(findings: &[Finding]) -> HashSet<String> {
@@ -47,7 +47,7 @@ pub fn places(
         let place = Place {
             count: finding.subjects.len(),
             from: finding.since().map(jiff::Timestamp::as_millisecond),
-            objects: finding.subjects.iter().take(MAX_OBJECTS).map(object).collect(),
+            objects: finding.subjects.iter().take(MAX_FINDING_OBJECTS).map(object).collect(),
             to: at.filter(|_| !lasts),
             turned_out: if lasts { "lasts" } else { "over" },
         };

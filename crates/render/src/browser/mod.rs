@@ -13,7 +13,7 @@ mod view;
 
 pub use changed::{interventions, kind_differences};
 pub use decision::{DecisionAsked, decision};
-pub use findings::{finding_ids, places};
+pub use findings::{MAX_FINDING_OBJECTS, finding_ids, places};
 pub use link::{Link, LinkRefused};
 pub use node::{NodeStory, node};
 pub use object::{differences, event_lines, lines, setters, shown, versions, yaml};

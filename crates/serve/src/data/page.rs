@@ -55,6 +55,8 @@ pub(crate) struct Stand {
     pub newest: Revision,
     index: OnceCell<Index>,
     families: OnceCell<Families>,
+    /// The families of the namespace that was asked about last.
+    namespace_families: AsyncMutex<Option<(Box<str>, Families)>>,
     rows: OnceCell<Option<Vec<(usize, FullRow)>>>,
     later: OnceCell<HashSet<String>>,
     moments: Mutex<VecDeque<(Revision, Arc<Cluster>)>>,
@@ -126,6 +128,7 @@ impl Stand {
             newest,
             index,
             families,
+            namespace_families: AsyncMutex::default(),
             rows,
             later,
             moments: Mutex::default(),
@@ -165,7 +168,30 @@ impl Stand {
     /// The source cannot be read.
     pub(crate) async fn families(&self) -> Result<&Families> {
         let index = self.index().await?;
-        self.families.get_or_try_init(|| Families::read(&self.cluster, index)).await
+        self.families.get_or_try_init(|| Families::read(&self.cluster, index, None)).await
+    }
+
+    /// Returns what an object owns, each with its uid. Of a large cluster the namespace alone is read.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(crate) async fn owned(&self, place: usize) -> Result<Vec<(usize, String)>> {
+        let index = self.index().await?;
+        let owned = |families: &Families| families.owned(place).map(|life| (life, families.of(life).uid.to_string())).collect();
+        let namespace = &index.lives[place].namespace;
+        if namespace.is_empty() || self.families.initialized() || self.is_small().await? {
+            return Ok(owned(self.families().await?));
+        }
+        let mut kept = self.namespace_families.lock().await;
+        match kept.as_ref().filter(|(of, _)| of == namespace) {
+            Some((_, families)) => Ok(owned(families)),
+            None => {
+                let families = Families::read(&self.cluster, index, Some(namespace)).await?;
+                let owned = owned(&families);
+                *kept = Some((namespace.clone(), families));
+                Ok(owned)
+            }
+        }
     }
 
     /// Whether the cluster is so small that everything about its objects is read at once.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use ketcd_kube::{Decoder, FieldSet};
 use ketcd_scheduler::cluster::prefetch;
-use ketcd_store::{At, Event, EventKind, KeyRange, Revision, Until, Want};
+use ketcd_store::{At, Event, EventKind, Revision, Until, Want};
 
 use super::index::Index;
 use crate::cluster::Cluster;
@@ -33,7 +33,7 @@ pub struct Family {
     pub node: Option<Arc<str>>,
 }
 
-/// The families of an index, by the places of its objects.
+/// The families of an index, by the places of its objects: of all of them, or of those of one namespace.
 #[derive(Debug)]
 pub struct Families {
     of: Vec<Family>,
@@ -50,23 +50,26 @@ struct Said {
 }
 
 impl Families {
-    /// Reads them.
+    /// Reads them: of all objects, or of a namespace's alone, which is enough to know what an object of it owns.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn read(cluster: &Cluster, index: &Index) -> Result<Self> {
+    pub async fn read(cluster: &Cluster, index: &Index, namespace: Option<&str>) -> Result<Self> {
+        let keys = namespace.map_or_else(Keys::all, |namespace| Keys::many(index.ranges_in(namespace)));
         let mut gathering = Gathering { index, said: vec![None; index.lives.len()], nodes: HashMap::new() };
         let fields = FieldSet::of(["metadata.uid", "metadata.ownerReferences", "spec.nodeName"]);
         let decoder = cluster.decoder.clone();
         if cluster.source.is_shared() && cluster.is_long().await? {
-            let mut entries = cluster.source.range(KeyRange::all(), At::Revision(index.last), Want::Values).await?.entries;
-            while let Some(entry) = entries.try_next().await? {
-                let event = Event::put(entry, ketcd_store::Origin::Live);
-                said(index, &decoder, &fields, &event).into_iter().for_each(|said| gathering.take(said));
+            for range in keys.ranges {
+                let mut entries = cluster.source.range(range, At::Revision(index.last), Want::Values).await?.entries;
+                while let Some(entry) = entries.try_next().await? {
+                    let event = Event::put(entry, ketcd_store::Origin::Live);
+                    said(index, &decoder, &fields, &event).into_iter().for_each(|said| gathering.take(said));
+                }
             }
             return Ok(gathering.finish());
         }
-        let mut chunks = pin!(events(cluster, Keys::all(), Until::Revision(index.last)).ready_chunks(CHUNK_CHANGES));
+        let mut chunks = pin!(events(cluster, keys, Until::Revision(index.last)).ready_chunks(CHUNK_CHANGES));
         while let Some(chunk) = chunks.next().await {
             let mut unknown = Vec::new();
             for read in chunk {
@@ -145,7 +148,8 @@ impl Gathering<'_> {
         let mut owns = vec![false; self.said.len()];
         let family = |(life, said): (usize, Option<(Box<str>, Option<Box<str>>, Option<Arc<str>>)>)| {
             let (uid, owner, node) = said.unwrap_or_default();
-            let owner = owner.and_then(|owner| by_uid.get(&owner)).copied().filter(|&owner| owner != life);
+            let owner =
+                owner.and_then(|owner| by_uid.get(&owner)).copied().filter(|&owner| owner != life && self.index.may_own(owner, life));
             Family { uid, owner, node }
         };
         let of: Vec<Family> = self.said.into_iter().enumerate().map(family).collect();

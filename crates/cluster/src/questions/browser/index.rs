@@ -9,7 +9,7 @@ use bytes::Bytes;
 use foldhash::HashMap;
 use futures_util::TryStreamExt;
 
-use ketcd_store::{Event, EventKind, KeyValue, Revision, Until, Want};
+use ketcd_store::{Event, EventKind, KeyRange, KeyValue, Revision, Until, Want};
 
 use crate::clock::READ_WHOLE_LIVE;
 use crate::cluster::Cluster;
@@ -149,6 +149,22 @@ impl Index {
         (!of_key.is_empty()).then(|| of_key.start + begun.max(1) - 1)
     }
 
+    /// The keys of a namespace, Events and leases left out: a range for each kind.
+    pub fn ranges_in(&self, namespace: &str) -> Vec<KeyRange> {
+        let is_in = |life: &Life| &*life.namespace == namespace && !life.is_quiet();
+        let runs = self.lives.chunk_by(|one, next| is_in(one) == is_in(next)).filter(|run| is_in(&run[0]));
+        // The next key behind the last one.
+        let behind = |run: &[Life]| run.last().map(|life| [&life.key[..], &[0]].concat());
+        runs.map(|run| KeyRange { start: run[0].key.to_vec(), end: behind(run) }).collect()
+    }
+
+    /// Whether one object may own another: what has a namespace owns nothing outside of it.
+    /// Source: `pkg/controller/garbagecollector/garbagecollector.go` (1.36), `isDangling`, which looks for an owner in the namespace of what it owns.
+    pub(super) fn may_own(&self, owner: usize, owned: usize) -> bool {
+        let (owner, owned) = (&self.lives[owner].namespace, &self.lives[owned].namespace);
+        owner.is_empty() || owner == owned
+    }
+
     /// The Events about an object, as their names say.
     pub fn events_about(&self, life: &Life) -> &[usize] {
         // What has no namespace is told of in this one (client-go tools/record/event.go).
@@ -205,7 +221,7 @@ impl Gathered<'_> {
     async fn newest(&mut self, oldest: Revision, last: Revision) -> Result<Revision> {
         let from = Revision(last.0 - READ_WHOLE_LIVE).max(oldest);
         let cluster = self.cluster;
-        for entry in all(cluster.source.as_ref(), ketcd_store::KeyRange::all(), from, Want::Keys).await? {
+        for entry in all(cluster.source.as_ref(), KeyRange::all(), from, Want::Keys).await? {
             let (revision, is_created) = (entry.mod_revision, entry.version == 1);
             self.put(&entry, revision, is_created).await?;
         }

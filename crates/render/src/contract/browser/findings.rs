@@ -19,8 +19,8 @@ pub struct Findings<'a> {
     pub moment: Moment,
     /// Where the findings are, by their ids.
     pub places: std::collections::BTreeMap<String, Place>,
-    /// What `triage -o json` prints of the weightiest 500 findings, with at most 50 objects, troubles and messages of each, with their causes
-    /// and without `changes`.
+    /// What `triage -o json` prints of the weightiest 200 findings, with their causes: at most 12 objects, messages and effects of each, and
+    /// neither `troubles` nor `changes`.
     pub triage: Triage<'a>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_render::browser::{View, finding_ids, places};
+use ketcd_render::browser::{MAX_FINDING_OBJECTS, View, finding_ids, places};
 use ketcd_render::contract::browser::Findings;
 use ketcd_render::contract::triage::{Finding as JsonFinding, Triage};
 use ketcd_render::triage::TriagePage;
@@ -15,9 +15,7 @@ use crate::data::waited;
 use crate::wire::Result;
 
 /// The most findings of an answer: those that weigh most.
-const MAX_FINDINGS: usize = 500;
-/// The most objects of one finding, and effects of one, in an answer.
-const MAX_OBJECTS: usize = 50;
+const MAX_FINDINGS: usize = 200;
 
 pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     let moment = asked.moment("at").await?;
@@ -40,7 +38,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     let places = places(shown, later, moment.ms, named);
     let command = asked.command(&View::Findings(asked.cursor("at", Revision(moment.revision))));
     let mut triage = Triage::from(&page);
-    // Somebody may have changed everything in a window; causes have the changes that matter, and `/ui/api/changed` answers who changed what.
+    // Somebody may have changed everything in a window: causes have the changes that matter, and `/ui/api/changed` answers who changed what.
     triage.changes.clear();
     triage.findings.truncate(MAX_FINDINGS);
     triage.findings.iter_mut().for_each(cut);
@@ -48,12 +46,12 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     written(&Findings { command, findings_left, moment, places, triage })
 }
 
-/// Leaves out most objects of a finding that has thousands: a page shows some, and their number.
+/// Leaves out most objects of a finding that has thousands, and what is wrong with each: a page shows some, and their number.
 fn cut(finding: &mut JsonFinding<'_>) {
-    finding.objects.truncate(MAX_OBJECTS);
-    finding.troubles.truncate(MAX_OBJECTS);
-    finding.messages.truncate(MAX_OBJECTS);
-    finding.effects.truncate(MAX_OBJECTS);
+    finding.objects.truncate(MAX_FINDING_OBJECTS);
+    finding.troubles.clear();
+    finding.messages.truncate(MAX_FINDING_OBJECTS);
+    finding.effects.truncate(MAX_FINDING_OBJECTS);
     finding.effects.iter_mut().for_each(cut);
 }
 
@@ -64,7 +62,7 @@ async fn addresses(asked: &Asked<'_>, findings: &[Finding]) -> Result<HashMap<(S
     let mut waiting: Vec<&Finding> = findings.iter().collect();
     while let Some(finding) = waiting.pop() {
         waiting.extend(&finding.effects);
-        for Subject { kind, namespace, name, .. } in finding.subjects.iter().take(MAX_OBJECTS) {
+        for Subject { kind, namespace, name, .. } in finding.subjects.iter().take(MAX_FINDING_OBJECTS) {
             if let Some(place) = index.find(kind, namespace, name) {
                 let address = asked.stand.cluster.name_of(&index.lives[place].key).await?;
                 addresses.insert((kind.clone(), namespace.clone(), name.clone()), address);

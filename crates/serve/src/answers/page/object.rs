@@ -115,15 +115,15 @@ async fn owners_of(asked: &Asked<'_>, object: &Value, revision: Revision) -> Res
 }
 
 async fn owned_by(asked: &Asked<'_>, place: usize, revision: Revision) -> Result<(Vec<Related>, usize)> {
-    let (index, families) = (asked.stand.index().await?, asked.stand.families().await?);
-    let is_there = |life: &usize| index.lives[*life].is_within(revision.before(), revision);
-    let owned: Vec<usize> = families.owned(place).filter(is_there).collect();
+    let (index, mut owned) = (asked.stand.index().await?, asked.stand.owned(place).await?);
+    owned.retain(|(life, _)| index.lives[*life].is_within(revision.before(), revision));
+    let left = owned.len().saturating_sub(MAX_OWNED);
     let mut related = Vec::new();
-    for &life in owned.iter().take(MAX_OWNED) {
-        let object = Name { uid: families.of(life).uid.to_string(), ..asked.name(life).await? };
+    for (life, uid) in owned.into_iter().take(MAX_OWNED) {
+        let object = Name { uid, ..asked.name(life).await? };
         related.push(Related { object, found: true, via: "owner".to_owned() });
     }
-    Ok((related, owned.len().saturating_sub(MAX_OWNED)))
+    Ok((related, left))
 }
 
 async fn referred_by(asked: &Asked<'_>, object: &Value, revision: Revision) -> Result<Vec<Related>> {
