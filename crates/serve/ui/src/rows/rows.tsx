@@ -5,7 +5,7 @@ import { cursorAt, usePage, useSize, type Context } from "../context";
 import { type Gesture, press, turn } from "../gesture";
 import { Command, Failed, named, Tone } from "../parts";
 import { moment, type Span, x } from "../scale";
-import type { Row } from "../source/contract";
+import type { Counted, Row } from "../source/contract";
 import { isObject } from "../source/file";
 import { count, line } from "../text";
 import { clock, full, marks } from "../time";
@@ -90,7 +90,11 @@ export const RowsView = (): JSX.Element => {
 /** What a large report counts without rows. */
 const CountedOnly = (): JSX.Element | null => {
   const { counted } = usePage().source;
-  if (counted.length === 0) return null;
+  // Thousands of lines that stay as they are, whatever is filtered: they are made once.
+  return useMemo(() => (counted.length === 0 ? null : <CountedList counted={counted} />), [counted]);
+};
+
+const CountedList = ({ counted }: { counted: Counted[] }): JSX.Element => {
   const all = counted.reduce((sum, { states }) => sum + states.reduce((part, [, , number]) => part + number, 0), 0);
   return (
     <details class="counted">
