@@ -56,7 +56,7 @@ pub(crate) struct Stand {
     index: OnceCell<Index>,
     families: OnceCell<Families>,
     /// The families of the namespace that was asked about last.
-    namespace_families: AsyncMutex<Option<(Box<str>, Families)>>,
+    namespace_families: AsyncMutex<Option<(Arc<str>, Families)>>,
     rows: OnceCell<Option<Vec<(usize, FullRow)>>>,
     later: OnceCell<HashSet<String>>,
     moments: Mutex<VecDeque<(Revision, Arc<Cluster>)>>,
@@ -188,7 +188,7 @@ impl Stand {
             None => {
                 let families = Families::read(&self.cluster, index, Some(namespace)).await?;
                 let owned = owned(&families);
-                *kept = Some((namespace.clone(), families));
+                *kept = Some((Arc::clone(namespace), families));
                 Ok(owned)
             }
         }
