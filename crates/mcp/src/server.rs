@@ -19,8 +19,8 @@ use crate::resources::{Page, Read};
 use crate::told::MAX_TEXT_BYTES;
 use crate::{completion, prompts, resources, text, told, tools};
 
-/// The longest request.
-const MAX_REQUEST_BYTES: usize = 256 << 10;
+/// The bytes of the longest request.
+pub const MAX_REQUEST_BYTES: usize = 256 << 10;
 
 /// What a model reads before the first call.
 const INSTRUCTIONS: &str = "\

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use axum::Router;
-use ketcd_mcp::{Answers, Server, http_service};
+use ketcd_mcp::{Answers, MAX_REQUEST_BYTES, Server, http_service};
 use ketcd_serve::{CertificateFiles, Guarded, GuardedOptions};
 use serde_json::json;
 use tempfile::TempDir;
@@ -30,7 +30,8 @@ pub(super) async fn serve<A: Answers>(
     // Before there is anything to remove.
     let mut interruptions = Interruptions::begin()?;
     let routes = Router::new().route_service(PATH, http_service(server));
-    let guarded = Guarded::start(routes, &GuardedOptions { listen, certificate, files: open_many() }).await.map_err(Error::new)?;
+    let options = GuardedOptions { listen, certificate, files: open_many(), request_bytes: MAX_REQUEST_BYTES };
+    let guarded = Guarded::start(routes, &options).await.map_err(Error::new)?;
     let folder = written(&guarded)?;
     let file = |name: &str| folder.path().join(name).display().to_string();
     note(&format!("serving assistants on https://{}{PATH}", guarded.authority));

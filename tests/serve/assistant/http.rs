@@ -87,8 +87,10 @@ fn only_who_has_the_token_may_ask() {
     let token = ("authorization", &*server.token);
     assert_eq!(server.send("POST", &[token, ("host", "evil.example")], &body).0, 403);
     assert_eq!(server.send("POST", &[token, ("origin", "https://evil.example")], &body).0, 403);
+    // Who is refused is told so, however much is sent.
     let large = "x".repeat(1 << 20);
     assert_eq!(server.send("POST", &[token], &large).0, 413);
+    assert_eq!(server.send("POST", &[("authorization", "Bearer x")], &large).0, 401);
 }
 
 #[test]

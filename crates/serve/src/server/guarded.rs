@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::{Extension, Router};
+use http_body_util::BodyExt;
 use tokio::task::JoinHandle;
 
 use super::listening::{Door, Serving};
@@ -15,7 +17,10 @@ use super::places::Places;
 use super::tls::CertificateFiles;
 use crate::access::Access;
 use crate::data::Limits;
-use crate::wire::{Encoding, Result, respond_failure};
+use crate::wire::{Encoding, Result, Status, respond_failure};
+
+/// How much of a refused request is read: a client that still writes when its connection is closed may miss the answer (RFC 9112, 9.6).
+const MAX_REFUSED_BYTES: usize = 1 << 20;
 
 /// How to serve it.
 pub struct GuardedOptions {
@@ -25,6 +30,8 @@ pub struct GuardedOptions {
     pub certificate: Option<CertificateFiles>,
     /// How many files the process may open, connections among them.
     pub files: usize,
+    /// The bytes of the longest request.
+    pub request_bytes: usize,
 }
 
 /// A service that answers until it is dropped.
@@ -46,7 +53,7 @@ impl Guarded {
     pub async fn start(routes: Router, options: &GuardedOptions) -> Result<Self, String> {
         let Door { listener, address, certificate, access, token } = Door::open(options.listen, options.certificate.as_ref()).await?;
         let limits = Limits::of_files(options.files);
-        let guard = Arc::new(Guard { access, places: Places::new(&limits) });
+        let guard = Arc::new(Guard { access, places: Places::new(&limits), request_bytes: options.request_bytes });
         let routes = routes.layer(middleware::from_fn_with_state(guard, pass));
         let task = tokio::spawn(Serving::new(routes, limits, Some(certificate.acceptor)).accept(listener));
         let authority = match address.certified_name() {
@@ -67,19 +74,43 @@ impl Drop for Guarded {
 struct Guard {
     access: Access,
     places: Places,
+    request_bytes: usize,
 }
 
 /// Passes a request on, if it may be asked, in its turn.
 async fn pass(State(guard): State<Arc<Guard>>, Extension(client): Extension<Arc<Client>>, request: Request, next: Next) -> Response {
     let checked = guard.access.check(request.uri(), request.headers());
-    let entered = async {
+    let entered: Result<()> = async {
         checked?;
-        client.welcome(&guard.places).await?;
-        guard.places.request(false).await
-    };
-    let entered: Result<_> = entered.await;
-    match entered {
-        Ok(_place) => next.run(request).await,
+        client.welcome(&guard.places).await
+    }
+    .await;
+    let (parts, body) = request.into_parts();
+    let body = read(body, if entered.is_ok() { guard.request_bytes } else { 0 }).await;
+    let in_turn: Result<_> = async {
+        entered?;
+        Ok((body?, guard.places.request(false).await?))
+    }
+    .await;
+    match in_turn {
+        Ok((body, _place)) => next.run(Request::from_parts(parts, Body::from(body))).await,
         Err(status) => respond_failure(Encoding::Json, &status),
     }
+}
+
+/// Reads a request of at most so many bytes.
+async fn read(mut body: Body, most: usize) -> Result<Bytes> {
+    let (mut read, mut bytes) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Status::bad_request(format!("the request ends early: {error}")))?;
+        // Nobody has a use for trailers.
+        let data = frame.into_data().unwrap_or_default();
+        bytes += data.len();
+        if bytes <= most {
+            read.extend_from_slice(&data);
+        } else if bytes > most + MAX_REFUSED_BYTES {
+            break;
+        }
+    }
+    if bytes > most { Err(Status::too_large(most)) } else { Ok(read.into()) }
 }
