@@ -60,9 +60,15 @@ fn what_no_source_has_is_reported_once_and_exit_2_where_it_was_read_past() {
     let (one_name, two_name) = (one.to_str().unwrap(), two.to_str().unwrap());
     let gap = "revisions 1101 to 1237 are in none of the sources: ";
     let passed = "changes of revisions 1101 to 1237 were read past and are missing: none of the sources has them";
-    for (arguments, is_passed) in
-        [(&["history", "pod/lab/ubuntu"][..], true), (&["timeline", "pod/lab/ubuntu"], true), (&["get", "nodes", "-o", "json"], false)]
-    {
+    for (arguments, is_passed) in [
+        (&["history", "pod/lab/ubuntu"][..], true),
+        (&["history", "--all", "-o", "json"], true),
+        (&["timeline", "pod/lab/ubuntu"], true),
+        (&["watch", "pods", "-A", "-o", "ndjson"], true),
+        (&["ls", "pods", "-A", "-o", "name"], false),
+        (&["get", "nodes", "-o", "json"], false),
+        (&["get", "nodes", "-o", "json", "--rev", "1000"], false),
+    ] {
         let output = ketcd(&files, arguments);
         let stderr = text(&output.stderr);
         assert_eq!(stderr.matches(gap).count(), 1, "{arguments:?}: {stderr}");

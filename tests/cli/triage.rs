@@ -102,6 +102,13 @@ fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
 }
 
 #[test]
+fn a_healthy_cluster_is_one_line() {
+    let output = run(&capture(K120_CAPTURE), &["triage", "--rev", "421"]);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(page, "nothing is wrong at 2026-11-20T22:16:21Z, revision 421; looked at: 4 nodes, 2 pods, 0 workloads\n");
+}
+
+#[test]
 fn what_could_not_be_decoded_is_said_first() {
     let broken = ("/registry/minions/n1", r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"#);
     let file = temporary::file(Written::of(&[broken, DEFAULT_NAMESPACE]).finish());

@@ -30,8 +30,7 @@ pub(super) struct Deadline(Instant);
 impl Deadline {
     /// As long after now as a word is waited for.
     pub(super) fn new() -> Self {
-        let nanos = std::env::var(TIMEOUT_VARIABLE).ok().and_then(|text| parse_go_duration(&text).ok());
-        Self::after(nanos.and_then(|nanos| u64::try_from(nanos).ok()).map_or(COMPLETION_TIMEOUT, Duration::from_nanos))
+        Self::after(patience(std::env::var(TIMEOUT_VARIABLE).ok().as_deref()))
     }
 
     fn after(patience: Duration) -> Self {
@@ -42,6 +41,12 @@ impl Deadline {
     fn wait(self, done: &Receiver<Infallible>) {
         let _ = done.recv_timeout(self.0.saturating_duration_since(Instant::now()));
     }
+}
+
+/// How long a word is waited for where the variable has this value.
+fn patience(variable: Option<&str>) -> Duration {
+    let nanos = variable.and_then(|text| parse_go_duration(text).ok());
+    nanos.and_then(|nanos| u64::try_from(nanos).ok()).map_or(COMPLETION_TIMEOUT, Duration::from_nanos)
 }
 
 /// What was found so far.
@@ -137,6 +142,16 @@ mod tests {
     fn flags(etcd: &FakeEtcd) -> GlobalArgs {
         let words = ["ketcd", "--endpoints", &etcd.endpoint, "--prefix", "/registry", "-n", "lab", "get", "pods"];
         GlobalArgs::from_arg_matches(&crate::cli::command().get_matches_from(words)).unwrap()
+    }
+
+    #[test]
+    fn a_word_is_waited_for_half_a_second_or_as_long_as_the_variable_says() {
+        let half_a_second = Duration::from_millis(500);
+        for (variable, waits) in
+            [(None, half_a_second), (Some("2s"), Duration::from_secs(2)), (Some("-1s"), half_a_second), (Some("soon"), half_a_second)]
+        {
+            assert_eq!(patience(variable), waits, "{variable:?}");
+        }
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use ketcd_cluster::files;
-use ketcd_testing::temporary;
+use jiff::SignedDuration;
+use ketcd_cluster::{Options, files};
+use ketcd_store::{At, KeyRange, Revision, Until, WatchItem};
+use ketcd_testing::{temporary, testdata};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -71,11 +73,14 @@ struct Fixture {
 impl Fixture {
     async fn new(limits: Limits) -> Self {
         let (file, cluster) = cluster().await;
-        let data = Arc::new(Served::new(cluster).await.unwrap());
+        Self::of(file, Arc::new(Served::new(cluster).await.unwrap()), None, limits)
+    }
+
+    fn of(file: NamedTempFile, data: Arc<Served>, replay: Option<Arc<Replay>>, limits: Limits) -> Self {
         let address = Address::new(([127, 0, 0, 1], 6443).into());
         let certificate = Certificate::for_run(address.subjects()).unwrap();
         let (access, token) = Access::new(address).unwrap();
-        let app = Arc::new(App::new(data, None, None, limits));
+        let app = Arc::new(App::new(data, replay, None, limits));
         let front = Front { access, places: Places::new(&limits), app, has_page_alone: false };
         let serving = Serving::new(router::routes(front), limits, Some(certificate.acceptor));
         Self { serving, token, tls: connector(&certificate.pem), _file: file }
@@ -242,6 +247,39 @@ async fn a_watch_stays_open_for_its_time_and_says_so_meanwhile() {
         usual.insert(lasts("").await.1);
     }
     assert!(usual.len() > 1 && usual.iter().all(|lasted| (seconds(100)..=seconds(201)).contains(lasted)), "{usual:?}");
+}
+
+/// While a history is replayed, a watch brings each change once, in order, and when it is due.
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_a_replay_brings_what_is_due_by_then() {
+    const SPEED: f64 = 20.0;
+    let file = temporary::file(testdata::read("captures/k136-story/snapshot.db.zst"));
+    let opened = files::open(&[file.path().to_str().unwrap().to_owned()], &Default::default()).unwrap();
+    let options = Options { at: At::Revision(Revision(900)), ..Options::default() };
+    let data = Arc::new(Served::new(Arc::new(Cluster::open(opened.source, options).await.unwrap())).await.unwrap());
+    let replay = Arc::new(Replay::begin(Arc::clone(&data), SPEED).await.unwrap());
+    let mut made = Vec::new();
+    let mut changes = data.source().watch(KeyRange::prefix(b"/registry/pods/".to_vec()), Revision(901), Until::Revision(replay.last()));
+    while let Some(item) = changes.next().await {
+        if let WatchItem::Event(event) = item.unwrap() {
+            made.push((event.revision.0, data.date(event.revision).await.unwrap()));
+        }
+    }
+    drop(changes);
+    let fixture = Fixture::of(file, data, Some(Arc::clone(&replay)), limits());
+    let (mut left, mut from) = (&made[..], 900);
+    for lasts in [1, 4, 7] {
+        let answer = fixture.answer(&format!("/api/v1/pods?watch=true&resourceVersion={from}&timeoutSeconds={lasts}")).await;
+        let revision = |frame: &Value| frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        let brought: Vec<i64> = frames(&answer).iter().map(revision).collect();
+        let (due, later) = left.split_at(brought.len());
+        assert_eq!(brought, due.iter().map(|(revision, _)| *revision).collect::<Vec<_>>());
+        // Timers go off at whole milliseconds.
+        let (ended, slack) = (replay.now(), SignedDuration::from_millis(2 * SPEED as i64));
+        assert!(due.last().is_none_or(|(_, made)| *made <= ended + slack) && later[0].1 + slack >= ended, "{lasts} s: {brought:?}");
+        (left, from) = (later, brought.last().copied().unwrap_or(from));
+    }
+    assert!(made.len() - left.len() > 20, "{} of {} changes", made.len() - left.len(), made.len());
 }
 
 /// However far connections without the token go, the longest there makes room for the next, and no client has to wait until their time is up.
