@@ -131,7 +131,7 @@ arguments!(
         address: Option<String>,
         /// Only what happened after this: a revision, a time or an age.
         since: Option<Moment>,
-        /// Everything within a minute of this time.
+        /// Everything within five minutes of this time.
         around: Option<Moment>,
     }
 );

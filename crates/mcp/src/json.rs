@@ -14,9 +14,9 @@ const MAX_STEPS: usize = 2_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub text: String,
-    /// Where its largest array is, by the names of members; empty where it is the document, or where there is none.
-    pub array: String,
-    /// How many items that has.
+    /// Where its large arrays are, by the names of members; empty where one is the document, or where there is none.
+    pub arrays: String,
+    /// How many items they have.
     pub items: usize,
     /// Behind the last item that is in it.
     pub end: usize,
@@ -63,29 +63,27 @@ fn end_of_items(text: &[u8]) -> Option<usize> {
     end
 }
 
-/// Returns a document with the items of its largest array after the first `skip`, as many as have room; `None` where even one has not.
+/// Returns a document with the items of its large arrays, one array after the other, after the first `skip`, as many as have room; `None` where even one has
+/// not.
 pub(crate) fn part(mut document: Value, skip: usize, room: usize) -> Option<Part> {
-    let path = largest_array(&document);
-    let items = path.as_ref().and_then(|path| at(&mut document, path)).map(std::mem::take);
-    let items = match items {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    };
+    let (paths, items) = taken(&mut document, room);
     let (count, skip) = (items.len(), skip.min(items.len()));
     let mut left = room.saturating_sub(size(&document));
     let mut end = skip;
-    let mut kept = Vec::new();
-    for item in items.into_iter().skip(skip) {
+    let mut kept = vec![Vec::new(); paths.len()];
+    for (array, item) in items.into_iter().skip(skip) {
         let bytes = size(&item) + 1;
-        if bytes > left && !kept.is_empty() {
+        if bytes > left && end > skip {
             break;
         }
         left = left.saturating_sub(bytes);
-        kept.push(item);
+        kept[array].push(item);
         end += 1;
     }
-    if let Some(place) = path.as_ref().and_then(|path| at(&mut document, path)) {
-        *place = Value::Array(kept);
+    for (path, kept) in paths.iter().zip(kept) {
+        if let Some(place) = at(&mut document, path) {
+            *place = Value::Array(kept);
+        }
     }
     let mut shortened = 0;
     while size(&document) > room {
@@ -94,8 +92,20 @@ pub(crate) fn part(mut document: Value, skip: usize, room: usize) -> Option<Part
         }
         shortened += 1;
     }
-    let array = path.unwrap_or_default().join(".");
-    Some(Part { text: line(&document), array, items: count, end, shortened })
+    let arrays = paths.iter().map(|path| path.join(".")).collect::<Vec<_>>().join("`, then `");
+    Some(Part { text: line(&document), arrays, items: count, end, shortened })
+}
+
+/// Takes arrays out of a document, the largest first, until the rest has half of the room: where they were, and their items, each with its array.
+fn taken(document: &mut Value, room: usize) -> (Vec<Vec<String>>, Vec<(usize, Value)>) {
+    let (mut paths, mut items) = (Vec::new(), Vec::new());
+    while paths.is_empty() || size(document) > room / 2 {
+        let Some(path) = largest_array(document) else { break };
+        let Some(Value::Array(array)) = at(document, &path).map(Value::take) else { break };
+        items.extend(array.into_iter().map(|item| (paths.len(), item)));
+        paths.push(path);
+    }
+    (paths, items)
 }
 
 /// A document on one line. Characters that change the direction of text, and others that drive something, are escaped.
@@ -120,10 +130,11 @@ fn size(value: &Value) -> usize {
     line(value).len()
 }
 
-/// Where the largest array is that lies in no other.
+/// Where the largest array is that lies in no other and has items.
 fn largest_array(document: &Value) -> Option<Vec<String>> {
     fn look(value: &Value, path: &mut Vec<String>, best: &mut Option<(usize, Vec<String>)>) {
         match value {
+            Value::Array(items) if items.is_empty() => {}
             Value::Array(_) => {
                 let bytes = value.to_string().len();
                 if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
@@ -210,7 +221,7 @@ mod tests {
     fn what_has_room_is_whole() {
         let document = json!({"a": 1, "items": [1, 2]});
         let part = part(document.clone(), 0, 1_000).unwrap();
-        assert_eq!((part.text, &*part.array, part.items, part.end, part.shortened), (document.to_string(), "items", 2, 2, 0));
+        assert_eq!((part.text, &*part.arrays, part.items, part.end, part.shortened), (document.to_string(), "items", 2, 2, 0));
     }
 
     #[test]
@@ -227,6 +238,24 @@ mod tests {
             skip = page.end;
         }
         assert_eq!(Value::Array(read), document["changes"]);
+    }
+
+    #[test]
+    fn several_large_arrays_follow_one_another() {
+        let items = |count: usize| (0..count).map(|number| json!({"number": number, "text": "x".repeat(40)})).collect::<Vec<_>>();
+        let document = json!({"busiest": items(50), "by": {"resource": items(70)}, "few": [1], "largest": items(30), "none": []});
+        let (mut skip, mut read) = (0, [Vec::new(), Vec::new(), Vec::new()]);
+        while skip < 150 {
+            let page = part(document.clone(), skip, 3_000).unwrap();
+            assert_eq!((page.items, page.shortened, &*page.arrays), (150, 0, "by.resource`, then `busiest`, then `largest"), "{page:?}");
+            assert!(page.text.len() <= 3_000 && page.end > skip);
+            let found: Value = serde_json::from_str(&page.text).unwrap();
+            assert_eq!((&found["few"], &found["none"]), (&document["few"], &document["none"]));
+            let arrays = [&found["by"]["resource"], &found["busiest"], &found["largest"]];
+            read.iter_mut().zip(arrays).for_each(|(read, items)| read.extend(items.as_array().unwrap().clone()));
+            skip = page.end;
+        }
+        assert_eq!(read.map(Value::Array), [&document["by"]["resource"], &document["busiest"], &document["largest"]].map(Value::clone));
     }
 
     #[test]

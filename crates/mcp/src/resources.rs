@@ -67,6 +67,9 @@ pub(crate) fn read(uri: &str, pages: &[Page]) -> Result<Read, Refusal> {
     if let Some(of) = rest.strip_prefix("schema/").and_then(contract::find) {
         return Ok(Read::Text("application/schema+json", serde_json::to_string(&of.schema()).unwrap_or_default()));
     }
+    if rest.starts_with("docs/") || rest.starts_with("schema/") {
+        return Err(Refusal(format!("{} is not a resource; resources/list names the pages and schemas there are", quoted(uri))));
+    }
     object_of(uri).map(Read::Object)
 }
 
@@ -127,5 +130,9 @@ mod tests {
             assert!(matches!(read(&resource.uri, &pages), Ok(Read::Text(..))), "{}", resource.uri);
         }
         assert!(matches!(read("ketcd://pod/a/b", &pages), Ok(Read::Object(_))));
+        for unknown in ["ketcd://docs/nope", "ketcd://schema/nope"] {
+            let Err(refusal) = read(unknown, &pages) else { panic!("{unknown}") };
+            assert!(refusal.0.contains("resources/list"), "{}", refusal.0);
+        }
     }
 }

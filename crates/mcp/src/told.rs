@@ -128,7 +128,7 @@ impl Told {
             );
             return Self { count, data: String::new(), next: None };
         };
-        let place = if part.array.is_empty() { "items".to_owned() } else { format!("items of `{}`", part.array) };
+        let place = if part.arrays.is_empty() { "items".to_owned() } else { format!("items of `{}`", part.arrays) };
         let shortened =
             if part.shortened == 0 { String::new() } else { format!(" Other arrays and strings that are shortened: {}.", part.shortened) };
         let many = match (answer.objects, answer.is_cut) {

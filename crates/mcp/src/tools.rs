@@ -286,7 +286,7 @@ fn read_action(action: &str) -> Result<(String, String), Refusal> {
         return Err(wrong(&format!("use one of {}", ACTION_VERBS.join(", "))));
     }
     if verb == "add" && !is_count_of_nodes(value) {
-        return Err(wrong("write N*NODE, such as `add 2*node3`"));
+        return Err(wrong("write N*NODE, such as `add 2*node3`, N up to 999999"));
     }
     Ok((verb.to_owned(), value.to_owned()))
 }

@@ -138,7 +138,7 @@ impl WhatIfAction {
     /// # Errors
     /// The text is not of that form.
     pub fn scale(text: &str) -> Result<Self> {
-        let invalid = || Error::invalid(format!("invalid --scale {text:?}: expected ADDRESS=N"));
+        let invalid = || Error::invalid(format!("invalid --scale {text:?}: expected ADDRESS=N, N up to 1000000"));
         let (address, replicas) = text.rsplit_once('=').ok_or_else(invalid)?;
         let replicas = replicas.parse().ok().filter(|replicas| (0..=1_000_000).contains(replicas)).ok_or_else(invalid)?;
         Ok(Self::Scale { address: address.to_owned(), replicas })

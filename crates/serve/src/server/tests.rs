@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use jiff::SignedDuration;
-use ketcd_cluster::{Options, files};
+use ketcd_cluster::files;
 use ketcd_store::{At, KeyRange, Revision, Until, WatchItem};
 use ketcd_testing::{temporary, testdata};
 use rustls::pki_types::CertificateDer;
@@ -255,7 +255,7 @@ async fn a_watch_of_a_replay_brings_what_is_due_by_then() {
     const SPEED: f64 = 20.0;
     let file = temporary::file(testdata::read("captures/k136-story/snapshot.db.zst"));
     let opened = files::open(&[file.path().to_str().unwrap().to_owned()], &Default::default()).unwrap();
-    let options = Options { at: At::Revision(Revision(900)), ..Options::default() };
+    let options = ketcd_cluster::Options { at: At::Revision(Revision(900)), ..Default::default() };
     let data = Arc::new(Served::new(Arc::new(Cluster::open(opened.source, options).await.unwrap())).await.unwrap());
     let replay = Arc::new(Replay::begin(Arc::clone(&data), SPEED).await.unwrap());
     let mut made = Vec::new();
