@@ -34,6 +34,15 @@ fn numbers(words: &str, field: &str) -> BTreeSet<i64> {
 }
 
 #[test]
+fn a_moment_behind_the_data_is_said_to_be() {
+    let note = "2030-01-01T00:00:00Z is after the data, which end at 2026-11-20T22:24:";
+    for command in ["triage", "get nodes", "timeline pod/web/crasher"] {
+        assert!(notes(&format!("{command} --at 2030-01-01T00:00:00Z")).contains(note), "{command}");
+    }
+    assert!(!notes("get nodes --at 22:25:00").contains("after the data"));
+}
+
+#[test]
 fn history_shows_what_came_after_the_beginning_up_to_the_end() {
     let every = numbers("history pods -A -o ndjson", "/revision");
     let wanted: BTreeSet<i64> = every.iter().copied().filter(|revision| (601..=700).contains(revision)).collect();

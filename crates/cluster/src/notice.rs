@@ -220,6 +220,15 @@ pub enum Notice {
         /// The newest revision then.
         revision: Revision,
     },
+    /// A moment lies behind the newest one that the source shows.
+    AfterTheData {
+        /// The moment.
+        time: Timestamp,
+        /// The newest one that is known.
+        newest: Timestamp,
+        /// The newest revision.
+        revision: Revision,
+    },
     /// The source does not change, so its history is watched.
     DoesNotChange {
         /// The oldest revision that can be read.

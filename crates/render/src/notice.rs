@@ -151,6 +151,10 @@ pub fn words(notice: &Notice) -> String {
             )
         }
         Notice::Resolved { moment, time, revision } => format!("{moment} is {}, revision {revision}", time.strftime("%Y-%m-%dT%H:%M:%SZ")),
+        Notice::AfterTheData { time, newest, revision } => {
+            let [time, newest] = [time, newest].map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ"));
+            format!("{time} is after the data, which end at {newest}, revision {revision}: what happened since then is not known")
+        }
         Notice::DoesNotChange { oldest } => format!("this source does not change: showing its history from revision {oldest}"),
         Notice::OtherPrefix { prefix, objects } => {
             let s = if *objects == 1 { " of another API server is" } else { "s of another API server are" };

@@ -9,6 +9,9 @@ use crate::since::{Since, Window, WindowEnd};
 use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::{At, Revision};
 
+/// A moment so much later than all that a source shows is not one of it.
+const MAX_QUIET: SignedDuration = SignedDuration::from_mins(1);
+
 impl Cluster {
     /// Returns the revision after which changes count: 0 where no beginning was asked for.
     pub fn counted_after(&self) -> Revision {
@@ -63,9 +66,17 @@ impl Cluster {
         Ok(WindowEnd { revision, time })
     }
 
-    /// Returns which moment was meant, and notes it where a word of time stands for it; a whole date says it itself.
+    /// Returns which moment was meant, and notes it where a word of time stands for it; a whole date says it itself. Also notes where it lies behind all
+    /// that the source shows: something is written every few seconds while a cluster runs.
     pub(crate) async fn note_resolved(&self, moment: Moment, revision: Revision) -> Result<Option<Timestamp>> {
-        let time = self.reference_time().await?.and_then(|reference| moment.resolve(reference));
+        let newest = self.reference_time().await?;
+        let time = newest.and_then(|newest| moment.resolve(newest));
+        if let Some((time, newest)) = time.zip(newest)
+            && !self.source.is_one_moment()
+            && time.duration_since(newest) > MAX_QUIET
+        {
+            self.note(Notice::AfterTheData { time, newest, revision });
+        }
         if let Some(time) = time.filter(|_| !matches!(moment, Moment::Absolute(_))) {
             self.note(Notice::Resolved { moment, time, revision });
         }
