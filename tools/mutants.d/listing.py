@@ -80,7 +80,7 @@ class Mutant:
 def all_of(tree, area):
     """All mutants of an area, by the place they stand at."""
     files = [word for pattern in area.files for word in ("--file", pattern)]
-    words = [cargo_mutants(), "mutants", "--no-config", "--list", "--json", "--dir", tree.folder, *files]
+    words = [cargo_mutants(), "mutants", "--no-config", "--workspace", "--list", "--json", "--dir", tree.folder, *files]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, cwd=tree.folder)
     seen, mutants = Counter(), []
     for one in json.loads(done.stdout):
