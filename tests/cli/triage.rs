@@ -103,7 +103,7 @@ fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
 
 #[test]
 fn a_healthy_cluster_is_one_line() {
-    let output = run(&capture(K120_CAPTURE), &["triage", "--rev", "421"]);
+    let output = run(&capture(K120_CAPTURE), &["triage", "--at", "22:16:21"]);
     let page = String::from_utf8(output.stdout).unwrap();
     assert_eq!(page, "nothing is wrong at 2026-11-20T22:16:21Z, revision 421; looked at: 4 nodes, 2 pods, 0 workloads\n");
 }
