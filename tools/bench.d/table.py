@@ -36,15 +36,15 @@ def subjects(ketcd, file):
     return namespace, name(first), name((waiting or [first])[-1]), node
 
 
-def peers(file, pod, packed):
+def peers(file, pod, packed, work):
     """What other tools are asked the same: by the first words of the row."""
     found = {}
     built = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "etcdutl")
     etcdutl = shutil.which("etcdutl") or (built if os.access(built, os.X_OK) else None)
     if etcdutl:
         found["status"] = ("etcdutl snapshot status", [etcdutl, "snapshot", "status", file])
-        # The checks that etcd's own tool has: it reads every page, and computes the hash of all keys.
-        found["verify"] = ("etcdutl hashkv", [etcdutl, "hashkv", file])
+        # The checks that etcd's own tool has: it reads every page, and computes the hash of all keys. It writes into what it opens, so it gets a copy.
+        found["verify"] = ("etcdutl hashkv", [etcdutl, "hashkv", shutil.copyfile(file, os.path.join(work, "hashed.db"))])
     elif etcdctl := shutil.which("etcdctl"):
         found["status"] = ("etcdctl snapshot status", [etcdctl, "snapshot", "status", file])
     if auger := shutil.which("auger"):
@@ -135,7 +135,7 @@ def main(arguments):
         table = Table(builds, args)
         from_packed = f"get {pod} -o yaml, from .zst"
         packed = packed_copy(file, work) if args.only in from_packed else None
-        others = peers(file, pod, packed)
+        others = peers(file, pod, packed, work)
         for row in rows.of_file(file, found, page):
             table.add(row, others.get(row.name))
         if packed:
