@@ -3,6 +3,8 @@
 use std::net::SocketAddrV4;
 
 use etcd_client::MemberAddOptions;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::pki::Pki;
@@ -38,12 +40,22 @@ pub async fn learner(first: &Etcd, transport: Transport) -> Etcd {
     learner.others.clone_from(&first.others);
     learner.others.push((first.name.clone(), first.peer_address()));
     learner.flags.extend(["--initial-cluster-state", "existing"].map(str::to_owned));
+    until_async(async || version_is_decided(first).await.ok().filter(|is_decided| *is_decided).map(drop)).await;
     learner.spawn();
     learner.ready().await;
     let had = first.writer().await.status().await.unwrap().raft_applied_index();
     let mut client = learner.writer().await;
     until_async(async || (client.status().await.unwrap().raft_applied_index() >= had).then_some(())).await;
     learner
+}
+
+/// Whether a member's cluster has decided its version: a member that joins before ends as incompatible.
+async fn version_is_decided(member: &Etcd) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect(member.plain_address()).await?;
+    stream.write_all(b"GET /version HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer.contains("etcdcluster") && !answer.contains("not_decided"))
 }
 
 /// The member that leads.
