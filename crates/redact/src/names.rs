@@ -217,9 +217,7 @@ mod tests {
             ("pvc-ddc7ef4c-7a5a-4b5e-9ac6-1c0e8f9a7b6d", format!("{}-ddc7ef4c-7a5a-4b5e-9ac6-1c0e8f9a7b6d", names.name("pvc"))),
             ("kube-proxy-web", format!("kube-proxy-{web}")),
             ("system:serviceaccount:web:default", format!("system:serviceaccount:{web}:default")),
-            // Kubernetes' own words, numbers and what is shorter than three letters.
             ("svc-21", "svc-21".to_owned()),
-            ("pod-db-7", "pod-db-7".to_owned()),
             ("system:controller:job-controller", "system:controller:job-controller".to_owned()),
             ("10.0.0.1", "10.0.0.1".to_owned()),
             ("true", "true".to_owned()),

@@ -1,13 +1,9 @@
 //! Reviews: who somebody is, and what they may do. The holder of the token may read everything and change nothing; what others may do is evaluated by
 //! the roles and bindings of the moment looked at.
 
-use std::error::Error;
-use std::time::Duration;
-
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_body_util::LengthLimitError;
 use ketcd_kube::api::Resource;
 use ketcd_kube::rbac::{Action, Policy, PolicyRule, ResourceAction, User};
 use ketcd_kube::{Body as Decoded, Decoder};
@@ -15,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::Access;
 use crate::data::{App, Moment};
-use crate::request::Asker;
+use crate::request::{Asker, read_body};
 use crate::wire::{Result, Status};
 
 /// More than any review needs.
@@ -54,7 +50,7 @@ impl Review<'_> {
 
     /// Answers it.
     pub(crate) async fn answer(&self, headers: &HeaderMap, body: Body) -> Result<Response> {
-        let mut review = decode(headers, &read(body, self.app.limits.body).await?)?;
+        let mut review = decode(headers, &read_body(body, MAX_REVIEW_BYTES, self.app.limits.body).await?)?;
         let Answer { status, is_evaluated } = self.status(&review["spec"]).await?;
         review["apiVersion"] = self.resource.api_version().into();
         review["kind"] = self.resource.kind.kind.as_ref().into();
@@ -152,16 +148,6 @@ impl Review<'_> {
             "299 - \"evaluated by the RBAC roles and bindings of revision {}; what other authorizers (Node, ABAC, webhooks) say is not in etcd\"",
             self.moment.revision
         )
-    }
-}
-
-/// Reads the body of a request, which has `patience` to arrive.
-async fn read(body: Body, patience: Duration) -> Result<Bytes> {
-    match tokio::time::timeout(patience, to_bytes(body, MAX_REVIEW_BYTES)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => Err(Status::too_large(MAX_REVIEW_BYTES)),
-        Ok(Err(error)) => Err(Status::bad_request(format!("the body cannot be read: {error}"))),
-        Err(_) => Err(Status::bad_request("the body did not come in time")),
     }
 }
 

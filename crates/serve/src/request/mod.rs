@@ -3,6 +3,7 @@
 mod accept;
 mod action;
 mod asker;
+mod body;
 mod continuation;
 mod filter;
 mod handshake;
@@ -13,6 +14,7 @@ mod route;
 pub(crate) use accept::{Accepted, Endpoint, Shape, negotiate};
 pub(crate) use action::action;
 pub(crate) use asker::Asker;
+pub(crate) use body::read_body;
 pub(crate) use continuation::Continuation;
 pub(crate) use filter::Filter;
 pub(crate) use handshake::{Handshake, offered_token};

@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::{Extension, Router};
-use http_body_util::BodyExt;
 use tokio::task::JoinHandle;
 
 use super::listening::{Door, Serving};
@@ -17,10 +17,8 @@ use super::places::Places;
 use super::tls::CertificateFiles;
 use crate::access::Access;
 use crate::data::Limits;
-use crate::wire::{Encoding, Result, Status, respond_failure};
-
-/// How much of a refused request is read: a client that still writes when its connection is closed may miss the answer (RFC 9112, 9.6).
-const MAX_REFUSED_BYTES: usize = 1 << 20;
+use crate::request::read_body;
+use crate::wire::{Encoding, Result, respond_failure};
 
 /// How to serve it.
 pub struct GuardedOptions {
@@ -53,7 +51,7 @@ impl Guarded {
     pub async fn start(routes: Router, options: &GuardedOptions) -> Result<Self, String> {
         let Door { listener, address, certificate, access, token } = Door::open(options.listen, options.certificate.as_ref()).await?;
         let limits = Limits::of_files(options.files);
-        let guard = Arc::new(Guard { access, places: Places::new(&limits), request_bytes: options.request_bytes });
+        let guard = Arc::new(Guard { access, places: Places::new(&limits), request_bytes: options.request_bytes, patience: limits.body });
         let routes = routes.layer(middleware::from_fn_with_state(guard, pass));
         let task = tokio::spawn(Serving::new(routes, limits, Some(certificate.acceptor)).accept(listener));
         let authority = match address.certified_name() {
@@ -75,6 +73,8 @@ struct Guard {
     access: Access,
     places: Places,
     request_bytes: usize,
+    /// How long a request may take to arrive.
+    patience: Duration,
 }
 
 /// Passes a request on, if it may be asked, in its turn.
@@ -86,7 +86,7 @@ async fn pass(State(guard): State<Arc<Guard>>, Extension(client): Extension<Arc<
     }
     .await;
     let (parts, body) = request.into_parts();
-    let body = read(body, if entered.is_ok() { guard.request_bytes } else { 0 }).await;
+    let body = read_body(body, if entered.is_ok() { guard.request_bytes } else { 0 }, guard.patience).await;
     let in_turn: Result<_> = async {
         entered?;
         Ok((body?, guard.places.request(false).await?))
@@ -96,21 +96,4 @@ async fn pass(State(guard): State<Arc<Guard>>, Extension(client): Extension<Arc<
         Ok((body, _place)) => next.run(Request::from_parts(parts, Body::from(body))).await,
         Err(status) => respond_failure(Encoding::Json, &status),
     }
-}
-
-/// Reads a request of at most so many bytes.
-async fn read(mut body: Body, most: usize) -> Result<Bytes> {
-    let (mut read, mut bytes) = (Vec::new(), 0);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Status::bad_request(format!("the request ends early: {error}")))?;
-        // Nobody has a use for trailers.
-        let data = frame.into_data().unwrap_or_default();
-        bytes += data.len();
-        if bytes <= most {
-            read.extend_from_slice(&data);
-        } else if bytes > most + MAX_REFUSED_BYTES {
-            break;
-        }
-    }
-    if bytes > most { Err(Status::too_large(most)) } else { Ok(read.into()) }
 }
