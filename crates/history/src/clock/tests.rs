@@ -272,3 +272,28 @@ fn taints_of_controllers_whose_clock_is_wrong_date_nothing() {
         assert_eq!(skew.writer, "kube-controller-manager on m1");
     }
 }
+
+/// A pod: bound or not, with the time that its condition says it was scheduled, in seconds after the start.
+fn pod(scheduled: Option<i64>) -> Value {
+    let at = |second: i64| time(START_MICROS + second * MICROS_PER_SECOND, false);
+    let spec = if scheduled.is_some() { json!({"nodeName": "n1"}) } else { json!({}) };
+    let conditions: Vec<Value> =
+        scheduled.iter().map(|&second| json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": at(second)})).collect();
+    json!({"kind": "Pod", "metadata": {"name": "p", "creationTimestamp": at(10)}, "spec": spec, "status": {"conditions": conditions}})
+}
+
+/// The API server writes the condition of a binding. That of a pod that a kubelet mirrors is the kubelet's, as are later ones.
+#[test]
+fn only_a_binding_is_dated_by_its_condition() {
+    let written = |versions: &[Value]| {
+        let mut all = vec![("a", true, made(0))];
+        all.extend(versions.iter().enumerate().map(|(place, pod)| ("p", place == 0, pod.clone())));
+        all.push(("b", true, made(70)));
+        let clock = clock_of(&all);
+        assert!(clock.problems().is_empty(), "{:?}", clock.problems());
+        bounds(&clock, all.len() as i64)
+    };
+    assert!(is_near(written(&[pod(None), pod(Some(40))]), (40.0, 41.05)));
+    assert!(is_near(written(&[pod(Some(40))]), (10.0, 11.05)));
+    assert!(is_near(written(&[pod(None), pod(Some(20)), pod(Some(40))]), (20.0, 71.05)));
+}
