@@ -12,7 +12,7 @@ use ketcd_kube::Release;
 use ketcd_render::command_line::CommandLine;
 use ketcd_render::contract::rehearse::Rehearse;
 use ketcd_render::json;
-use ketcd_render::rehearse::{self as render, Amount};
+use ketcd_render::rehearse::{self as render, RehearsalAmount};
 
 use crate::cli::connection::etcd;
 use crate::cli::input::connection::ConnectionArgs;
@@ -25,7 +25,7 @@ use crate::cli::output::{Format, Output, progress};
 use crate::cli::session::Session;
 
 /// What was asked besides the flags of every command.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedRehearsal<'a> {
     /// The backup that was named as a word.
     pub backup: Option<&'a str>,
     /// The states that are left.
@@ -49,7 +49,7 @@ struct Sources {
 ///
 /// # Errors
 /// A source that is not there, or cannot be asked; a backup of which nothing can be read.
-pub(super) async fn rehearse(global: &GlobalArgs, asked: &Asked<'_>, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn rehearse(global: &GlobalArgs, asked: &AskedRehearsal<'_>, out: &mut Output) -> Result<Outcome> {
     let format = global.format()?;
     match (&format, asked.done) {
         (Format::Table | Format::Wide | Format::Json, _) | (Format::Markdown, None) => {}
@@ -81,11 +81,11 @@ fn written(rehearsal: &Rehearsal, format: &Format, checklist: &CommandLine, out:
 }
 
 /// How much is written: a screen on a terminal alone.
-fn amount(format: &Format, out: &Output) -> Amount {
+fn amount(format: &Format, out: &Output) -> RehearsalAmount {
     match format {
-        Format::Wide => Amount::All,
-        _ if out.is_terminal() => Amount::Screen,
-        _ => Amount::Forecasts,
+        Format::Wide => RehearsalAmount::All,
+        _ if out.is_terminal() => RehearsalAmount::Screen,
+        _ => RehearsalAmount::Forecasts,
     }
 }
 
@@ -105,7 +105,7 @@ async fn scored(rehearsal: &Rehearsal, live: &GlobalArgs, format: &Format, out: 
 }
 
 /// Asks. A state that is left and of which nothing can be read is one of the sources all the same.
-async fn rehearsed(sources: &Sources, asked: &Asked<'_>) -> Result<Rehearsal> {
+async fn rehearsed(sources: &Sources, asked: &AskedRehearsal<'_>) -> Result<Rehearsal> {
     let backup = open(&sources.backup).await.map_err(|error| unusable(error, &sources.backup))?;
     let (mut over, mut unreadable) = (Vec::new(), Vec::new());
     for args in &sources.over {
@@ -163,7 +163,7 @@ async fn open(args: &GlobalArgs) -> Result<Session> {
 }
 
 /// The command that prints the whole way.
-fn checklist(global: &GlobalArgs, asked: &Asked<'_>) -> CommandLine {
+fn checklist(global: &GlobalArgs, asked: &AskedRehearsal<'_>) -> CommandLine {
     // The files of the environment are not read where the backup is a word.
     let files = if asked.backup.is_some() { Vec::new() } else { global.files.clone() };
     let flags = GlobalArgs { files, ..global.clone() }.source_flags();
@@ -176,7 +176,7 @@ fn checklist(global: &GlobalArgs, asked: &Asked<'_>) -> CommandLine {
 }
 
 impl Sources {
-    fn of(global: &GlobalArgs, asked: &Asked<'_>) -> Result<Self> {
+    fn of(global: &GlobalArgs, asked: &AskedRehearsal<'_>) -> Result<Self> {
         answer::check_states(asked.over.len())?;
         let backup = backup(global, asked.backup)?;
         check_names(&backup, asked, global.show_secrets)?;
@@ -213,7 +213,7 @@ fn backup(global: &GlobalArgs, word: Option<&str>) -> Result<GlobalArgs> {
 }
 
 /// Refuses a source that is named twice, and an API server whose Secrets are not read: they would all seem lost.
-fn check_names(backup: &GlobalArgs, asked: &Asked<'_>, shows_secrets: bool) -> Result<()> {
+fn check_names(backup: &GlobalArgs, asked: &AskedRehearsal<'_>, shows_secrets: bool) -> Result<()> {
     let mut seen: Vec<(PathBuf, String)> = backup.files.iter().map(|name| (place(name), format!("the backup {name}"))).collect();
     let named = asked.over.iter().map(|name| ("--over", name.as_str())).chain(asked.done.map(|name| ("--done", name)));
     for (flag, name) in named {

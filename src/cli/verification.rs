@@ -18,7 +18,7 @@ use crate::cli::output::{Format, Output, progress};
 use crate::cli::session::Session;
 
 /// What was asked besides the flags of every command.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedVerification<'a> {
     /// The files that were named as words.
     pub files: &'a [String],
     /// An earlier backup.
@@ -39,7 +39,7 @@ pub(super) struct Asked<'a> {
 ///
 /// # Errors
 /// A source that is not there, or cannot be asked.
-pub(super) async fn verify(global: &GlobalArgs, asked: &Asked<'_>, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn verify(global: &GlobalArgs, asked: &AskedVerification<'_>, out: &mut Output) -> Result<Outcome> {
     let format = global.format()?;
     if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Metrics) {
         return Err(format.unsupported("verify", "table, wide, json, metrics"));

@@ -152,7 +152,7 @@ fn usages() {
     }
     // The lines are rows of the whole.
     for from in [EXAMPLE_SOURCES[0], From::Hostile, From::Objects] {
-        check(from, "usage -o ndjson", "Row", 0);
+        check(from, "usage -o ndjson", "UsageRow", 0);
     }
 }
 
@@ -330,13 +330,13 @@ fn timelines() {
     }
     // What a list holds are the same documents.
     for from in [EXAMPLE_SOURCES[0], From::Hostile, From::Objects] {
-        check(from, "timeline -A -o json", "List", 0);
+        check(from, "timeline -A -o json", "TimelineList", 0);
     }
     for (node, field) in [("node2", "outages"), ("node1", "cordons")] {
         let node = &check(From::Capture("k120-story/snapshot.db.zst"), &format!("timeline node/{node} -o json"), "Timeline", 0)[0];
         assert!(!node[field].as_array().unwrap().is_empty(), "{node}");
     }
-    check(STORY_SOURCE, "timeline nodes --around -10m -o json", "List", 0);
+    check(STORY_SOURCE, "timeline nodes --around -10m -o json", "TimelineList", 0);
 }
 
 #[test]

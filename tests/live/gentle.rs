@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ketcd_cluster::grep::{GrepQuestion, LeftOut, MAX_HELD_BYTES, Pattern, Place, Search};
+use ketcd_cluster::grep::{GrepQuestion, MAX_HELD_BYTES, Pattern, Place, Search, SearchLeftOut};
 use ketcd_cluster::{Cluster, Options};
 use ketcd_store::etcd::EtcdConfig;
 use ketcd_testing::proxy::Proxy;
@@ -123,7 +123,7 @@ async fn a_search_leaves_out_what_it_cannot_hold() {
     let (all, nothing) = search(MAX_HELD_BYTES).await;
     assert!(nothing.is_empty(), "{nothing:?}");
     let (some, left_out) = search(1 << 20).await;
-    let [LeftOut::Keys { from }] = &left_out[..] else { panic!("{left_out:?}") };
+    let [SearchLeftOut::Keys { from }] = &left_out[..] else { panic!("{left_out:?}") };
     let before: Vec<_> = all.iter().filter(|(key, _)| key < from).cloned().collect();
     assert!(!some.is_empty() && some.len() < all.len());
     assert_eq!(some, before);

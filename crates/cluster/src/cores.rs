@@ -94,13 +94,13 @@ pub fn in_order_ahead_by<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>
 }
 
 /// What is made of some items of a stream.
-enum Part<R> {
+enum StreamPart<R> {
     Made(Vec<R>),
     /// By a thread that answers once.
     Making(Receiver<thread::Result<Vec<R>>>),
 }
 
-impl<R> Part<R> {
+impl<R> StreamPart<R> {
     /// Waits for it.
     fn made(self) -> Vec<R> {
         match self {
@@ -114,7 +114,7 @@ impl<R> Part<R> {
 }
 
 /// Starts to make something of each of `items`, on as many threads as there are cores and they are worth.
-fn start<T, R, F>(make: &Arc<F>, least: usize, items: Vec<T>) -> Vec<Part<R>>
+fn start<T, R, F>(make: &Arc<F>, least: usize, items: Vec<T>) -> Vec<StreamPart<R>>
 where
     T: Send + 'static,
     R: Send + 'static,
@@ -123,7 +123,7 @@ where
     let least = least.max(1);
     if items.len() < least {
         let made: Vec<R> = items.into_iter().map(&**make).collect();
-        return if made.is_empty() { Vec::new() } else { vec![Part::Made(made)] };
+        return if made.is_empty() { Vec::new() } else { vec![StreamPart::Made(made)] };
     }
     let workers = count().min(items.len().div_ceil(least)).max(1);
     let (each, mut items) = (items.len().div_ceil(workers), items.into_iter());
@@ -135,7 +135,7 @@ where
             // Nobody waits for it where the stream was dropped.
             let _ = answer.send(made);
         });
-        Part::Making(made)
+        StreamPart::Making(made)
     };
     (0..workers).map(give).collect()
 }

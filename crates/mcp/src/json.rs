@@ -12,7 +12,7 @@ const MAX_STEPS: usize = 2_000;
 
 /// A part of a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct JsonPart {
     pub text: String,
     /// Where its large arrays are, by the names of members; empty where one is the document, or where there is none.
     pub arrays: String,
@@ -65,7 +65,7 @@ fn end_of_items(text: &[u8]) -> Option<usize> {
 
 /// Returns a document with the items of its large arrays, one array after the other, after the first `skip`, as many as have room; `None` where even one has
 /// not.
-pub(crate) fn part(mut document: Value, skip: usize, room: usize) -> Option<Part> {
+pub(crate) fn part(mut document: Value, skip: usize, room: usize) -> Option<JsonPart> {
     let (paths, items) = taken(&mut document, room);
     let (count, skip) = (items.len(), skip.min(items.len()));
     let mut left = room.saturating_sub(size(&document));
@@ -93,7 +93,7 @@ pub(crate) fn part(mut document: Value, skip: usize, room: usize) -> Option<Part
         shortened += 1;
     }
     let arrays = paths.iter().map(|path| path.join(".")).collect::<Vec<_>>().join("`, then `");
-    Some(Part { text: line(&document), arrays, items: count, end, shortened })
+    Some(JsonPart { text: line(&document), arrays, items: count, end, shortened })
 }
 
 /// Takes arrays out of a document, the largest first, until the rest has half of the room: where they were, and their items, each with its array.

@@ -5,7 +5,7 @@ const MAX_LINE_BYTES: usize = 2_000;
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct TextPart {
     /// The lines, with the heading and the day that they stand below.
     pub text: String,
     /// How many lines there are.
@@ -17,7 +17,7 @@ pub(crate) struct Part {
 }
 
 /// Returns the lines of a text after the first `skip`, as many as have room.
-pub(crate) fn part(text: &str, skip: usize, room: usize) -> Part {
+pub(crate) fn part(text: &str, skip: usize, room: usize) -> TextPart {
     let lines: Vec<&str> = text.lines().collect();
     let (mut part, mut shortened) = (String::new(), 0);
     let skip = skip.min(lines.len());
@@ -36,7 +36,7 @@ pub(crate) fn part(text: &str, skip: usize, room: usize) -> Part {
         part.push('\n');
         end += 1;
     }
-    Part { text: part, lines: lines.len(), end, shortened }
+    TextPart { text: part, lines: lines.len(), end, shortened }
 }
 
 /// What lines after the first `skip` cannot be read without: the heading of a table, and the day.
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn what_has_room_is_whole() {
-        assert_eq!(part("a\nb\n", 0, 100), Part { text: "a\nb\n".to_owned(), lines: 2, end: 2, shortened: 0 });
-        assert_eq!(part("", 5, 100), Part { text: String::new(), lines: 0, end: 0, shortened: 0 });
+        assert_eq!(part("a\nb\n", 0, 100), TextPart { text: "a\nb\n".to_owned(), lines: 2, end: 2, shortened: 0 });
+        assert_eq!(part("", 5, 100), TextPart { text: String::new(), lines: 0, end: 0, shortened: 0 });
     }
 
     #[test]

@@ -192,7 +192,7 @@ pub fn write_json(object: &Object, blamed: &Blamed, managed_fields: ManagedField
     writeln!(out)
 }
 
-fn collect(lines: &SetterTree, path: String, blamed: &Blamed, managed_fields: ManagedFields, leaves: &mut Vec<contract::Line>) {
+fn collect(lines: &SetterTree, path: String, blamed: &Blamed, managed_fields: ManagedFields, leaves: &mut Vec<contract::BlamedLine>) {
     match lines {
         SetterTree::Object(members, _) if !members.is_empty() => {
             for (name, lines) in members {
@@ -209,7 +209,7 @@ fn collect(lines: &SetterTree, path: String, blamed: &Blamed, managed_fields: Ma
         }
         _ => {
             let setter = &blamed.setters[lines.own()];
-            leaves.push(contract::Line {
+            leaves.push(contract::BlamedLine {
                 by: setter.by.as_ref().map(ToString::to_string),
                 by_from: ActorFrom::of(setter.by.as_ref()),
                 path,

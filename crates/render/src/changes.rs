@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::change::JsonOptions;
 use super::change_text::{ChangeWriter, Options};
 use super::contract::request::RequestWithoutChange;
-use super::contract::window::Window;
+use super::contract::window::HistoryWindow;
 use super::json;
 use super::watch::{self, Beginning};
 use crate::style::StyledWrite;
@@ -45,7 +45,7 @@ impl ChangesWriter {
 
     /// Says in the head of one document of all which stretch of history was asked for.
     #[must_use]
-    pub fn within(mut self, window: Option<Window>) -> Self {
+    pub fn within(mut self, window: Option<HistoryWindow>) -> Self {
         self.head = json::head_of_list(window);
         self
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::contract::common::KubernetesObject;
 use super::contract::diff as contract;
-use super::contract::window::Window;
+use super::contract::window::HistoryWindow;
 use super::json;
 use super::row::row;
 use super::style::{self, StyledWrite, paint};
@@ -128,7 +128,7 @@ pub fn write_document(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let [since, until] = states.map(|end| Some(end.into()));
-    out.write_all(json::head_of_list(Some(Window { since, until })).as_bytes())?;
+    out.write_all(json::head_of_list(Some(HistoryWindow { since, until })).as_bytes())?;
     for (place, named) in found.iter().enumerate() {
         out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
         write_json(named, managed_fields, out)?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::contract::window::Window;
+use crate::contract::window::HistoryWindow;
 use crate::{json, kyaml, yaml};
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
@@ -65,7 +65,7 @@ impl ListForm {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_end(self, is_empty: bool, window: Option<Window>, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_end(self, is_empty: bool, window: Option<HistoryWindow>, out: &mut dyn Write) -> io::Result<()> {
         let head: &[u8] = match (self, is_empty) {
             (Self::Json, true) => b"{\n    \"apiVersion\": \"v1\",\n    \"items\": []",
             (Self::Json, false) => b"\n    ]",

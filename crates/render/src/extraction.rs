@@ -13,13 +13,13 @@ use super::table::write_aligned;
 use super::visible::visible;
 use super::{json, yaml};
 
-use ketcd_cluster::extract::{ExtractionSummary, LeftOut};
+use ketcd_cluster::extract::{ExtractionSummary, ManifestLeftOut};
 
 /// The name of the rule, and why.
-fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
+fn reason(left_out: &ManifestLeftOut) -> (&'static str, &'static str) {
     match left_out {
-        LeftOut::Excluded(exclusion) => (exclusion.name, exclusion.reason),
-        LeftOut::Masked => ("secrets", "their values are masked; --show-secrets extracts them"),
+        ManifestLeftOut::Excluded(exclusion) => (exclusion.name, exclusion.reason),
+        ManifestLeftOut::Masked => ("secrets", "their values are masked; --show-secrets extracts them"),
     }
 }
 

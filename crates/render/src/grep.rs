@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use super::change_text::{clock_time, revision_text};
-use super::contract::grep::{Count, Found, Item, LeftOut, Match, MatchedObject};
-use super::contract::window::Window;
+use super::contract::grep::{Count, Found, Item, LeftOutOfSearch, Match, MatchedObject};
+use super::contract::window::HistoryWindow;
 use super::style::{self, StyledWrite, paint};
 use super::value::{self, columns, padded};
 use super::visible::visible;
 use super::{json, request_text};
-use ketcd_cluster::grep::{FoundObject, Grep, Place, Searched, Setter, Span, SpanEnd};
+use ketcd_cluster::grep::{FoundObject, Grep, Place, Searched, Setter, SpanEnd, ValueSpan};
 use ketcd_history::ActorFrom;
 
 /// Columns of a path, before it runs over.
@@ -22,7 +22,7 @@ const COLUMN_GAP: &str = "  ";
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
+pub enum MatchAmount {
     /// Each value.
     Values,
     /// The objects alone.
@@ -46,7 +46,7 @@ pub enum Form {
 #[derive(Debug)]
 pub struct GrepPrinter {
     form: Form,
-    amount: Amount,
+    amount: MatchAmount,
     matches: usize,
     objects: usize,
     /// Whether a time or an author needs the words below it.
@@ -56,7 +56,7 @@ pub struct GrepPrinter {
 
 impl GrepPrinter {
     /// A printer that has written nothing yet.
-    pub fn new(form: Form, amount: Amount) -> Self {
+    pub fn new(form: Form, amount: MatchAmount) -> Self {
         Self { form, amount, matches: 0, objects: 0, is_inferred: false, may_begin_earlier: false }
     }
 
@@ -74,9 +74,9 @@ impl GrepPrinter {
         self.objects += 1;
         self.matches += object.spans.len();
         match (self.form, self.amount) {
-            (_, Amount::Count) => Ok(()),
-            (Form::Text(_), Amount::Objects) => writeln!(out, "{}", visible(&object.name)),
-            (Form::Text(width), Amount::Values) => self.write_values(object, width, out),
+            (_, MatchAmount::Count) => Ok(()),
+            (Form::Text(_), MatchAmount::Objects) => writeln!(out, "{}", visible(&object.name)),
+            (Form::Text(width), MatchAmount::Values) => self.write_values(object, width, out),
             (Form::Lines, _) => self.items(object).try_for_each(|item| json::write_line(&item, out)),
             (Form::Document, _) => self.items(object).enumerate().try_for_each(|(place, item)| {
                 out.write_all(if is_first && place == 0 { DOCUMENT_HEAD } else { b"," })?;
@@ -89,14 +89,14 @@ impl GrepPrinter {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(&self, found: &Grep<'_>, window: Option<Window>, out: &mut dyn StyledWrite) -> io::Result<()> {
-        let left_out: Vec<LeftOut> = found.left_out().iter().map(LeftOut::from).collect();
+    pub fn finish(&self, found: &Grep<'_>, window: Option<HistoryWindow>, out: &mut dyn StyledWrite) -> io::Result<()> {
+        let left_out: Vec<LeftOutOfSearch> = found.left_out().iter().map(LeftOutOfSearch::from).collect();
         let searched = found.searched().into();
         match (self.form, self.amount) {
-            (Form::Text(_), Amount::Count) => {
+            (Form::Text(_), MatchAmount::Count) => {
                 writeln!(out, "{} in {}", counted(self.matches as u64, "match", "es"), counted(self.objects as u64, "object", "s"))
             }
-            (form, Amount::Count) => {
+            (form, MatchAmount::Count) => {
                 let count = Count { matches: self.matches, objects: self.objects, left_out: &left_out, searched };
                 if form == Form::Lines { json::write_line(&count, out) } else { json::write_document(&count, out) }
             }
@@ -110,7 +110,7 @@ impl GrepPrinter {
     }
 
     fn items<'a>(&self, object: &'a FoundObject) -> impl Iterator<Item = Item<'a>> + use<'a> {
-        let alone = (self.amount == Amount::Objects).then(|| Item::Object(MatchedObject::from(object)));
+        let alone = (self.amount == MatchAmount::Objects).then(|| Item::Object(MatchedObject::from(object)));
         let spans = if alone.is_some() { &[][..] } else { &object.spans };
         alone.into_iter().chain(spans.iter().map(move |span| Item::Match(Match::new(object, span))))
     }
@@ -225,7 +225,7 @@ fn write_stacked(line: &GrepLine, width: usize, out: &mut dyn StyledWrite) -> io
     writeln!(out)
 }
 
-fn line(span: &Span) -> GrepLine {
+fn line(span: &ValueSpan) -> GrepLine {
     let setter = span.setter();
     let who = setter.and_then(|setter| {
         let by = setter.by.as_ref().map(|actor| {
@@ -252,7 +252,7 @@ fn is_inferred_by(setter: &Setter) -> bool {
 }
 
 /// `r312–r1644`, `r312–r1787, still`, `≤r312–r900 at least`.
-fn span_text(span: &Span, is_placed: bool) -> String {
+fn span_text(span: &ValueSpan, is_placed: bool) -> String {
     let from = format!("{}{}", if span.may_begin_earlier { "≤" } else { "" }, revision_text(span.from, is_placed));
     let to = if span.to == span.from { String::new() } else { format!("–{}", revision_text(span.to, false)) };
     let end = match span.end {

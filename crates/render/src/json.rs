@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-use super::contract::window::Window;
+use super::contract::window::HistoryWindow;
 
 /// Returns `value` on one line.
 pub fn compact(value: &impl Serialize) -> String {
@@ -48,7 +48,7 @@ pub fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result
 }
 
 /// Returns the head of a list of ours, with the stretch of history that was asked for.
-pub fn head_of_list(window: Option<Window>) -> String {
+pub fn head_of_list(window: Option<HistoryWindow>) -> String {
     let window = window.map(|window| format!("\"window\":{},", compact(&window))).unwrap_or_default();
     format!("{{\"kind\":\"List\",{window}\"items\":[")
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::contract::common::Time;
 use super::contract::tree::{TreeList, TreeNode};
-use super::table::{TabbedLines, View, age, readiness};
+use super::table::{TabbedLines, TableView, age, readiness};
 use super::{json, style};
 use crate::style::StyledWrite;
 use ketcd_cluster::related::Family;
@@ -79,12 +79,12 @@ pub fn write_document(trees: Vec<TreeNode>, many: bool, out: &mut dyn Write) -> 
 }
 
 /// The trees of a family, one for each object asked for.
-pub fn trees(family: &Family, view: View) -> Vec<TreeNode> {
+pub fn trees(family: &Family, view: TableView) -> Vec<TreeNode> {
     family.subjects.iter().map(|(subject, owners)| tree(family, subject, owners, view)).collect()
 }
 
 /// An object with what it owns, below its owners.
-fn tree(family: &Family, subject: &StoredObject, owners: &[Owner], view: View) -> TreeNode {
+fn tree(family: &Family, subject: &StoredObject, owners: &[Owner], view: TableView) -> TreeNode {
     let mut node = TreeNode { asked: true, ..with_owned(family, subject, view, &mut Vec::new()) };
     for owner in owners {
         let above = match &owner.found {
@@ -97,7 +97,7 @@ fn tree(family: &Family, subject: &StoredObject, owners: &[Owner], view: View) -
 }
 
 /// An object and all below it. `above` are the uids over it: data may hold a circle.
-fn with_owned(family: &Family, object: &StoredObject, view: View, above: &mut Vec<String>) -> TreeNode {
+fn with_owned(family: &Family, object: &StoredObject, view: TableView, above: &mut Vec<String>) -> TreeNode {
     let uid = object.uid().to_owned();
     let mut node = node_of(object, view);
     if !uid.is_empty() && !above.contains(&uid) {
@@ -109,7 +109,7 @@ fn with_owned(family: &Family, object: &StoredObject, view: View, above: &mut Ve
     node
 }
 
-fn node_of(object: &StoredObject, view: View) -> TreeNode {
+fn node_of(object: &StoredObject, view: TableView) -> TreeNode {
     let text = |path: &str| object.object.pointer(path).and_then(serde_json::Value::as_str);
     let [ready, status] = readiness(object.kind.as_ref(), &object.object, view);
     TreeNode {

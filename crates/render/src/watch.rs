@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::contract::common::KubernetesObject;
 use super::contract::watch as contract;
 use super::style::{FAINT, STRONG, StyledWrite, WARNING, paint};
-use super::table::{LabelColumns, ObjectTable, View};
+use super::table::{LabelColumns, ObjectTable, TableView};
 use super::visible::visible;
 use ketcd_cluster::watching::{Initial, InitialState};
 use ketcd_history::diff::ManagedFields;
@@ -40,7 +40,7 @@ impl Beginning<'_> {
             InitialState::Present { body: Body::Object(object), kind } => {
                 let mut table = ObjectTable::new(
                     kind.as_ref(),
-                    View { now: Some(now), is_wide: false, release: self.release },
+                    TableView { now: Some(now), is_wide: false, release: self.release },
                     LabelColumns::default(),
                 );
                 table.push(object);
@@ -83,7 +83,7 @@ pub fn write_gap_text(from: Revision, to: Revision, out: &mut dyn StyledWrite) -
 /// # Errors
 /// The stream's.
 pub fn write_gap_json(from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &contract::Gap { kind: "GAP", from: from.0, to: to.0 })?;
+    serde_json::to_writer(&mut *out, &contract::CompactedGap { kind: "GAP", from: from.0, to: to.0 })?;
     out.write_all(b"\n")
 }
 

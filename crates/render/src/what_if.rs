@@ -204,7 +204,7 @@ fn verdict(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
             writeln!(out, "  the next one does not: {}", visible(message))?;
         }
     }
-    let tally = Tally::of(answer);
+    let tally = FitTally::of(answer);
     let is_asked = answer.fit.is_none() || !answer.actions.is_empty();
     if is_asked && !tally.is_empty() {
         tally.write(out)?;
@@ -234,13 +234,13 @@ fn counts(answer: &WhatIf) -> String {
 }
 
 /// How many pods fit, and how many do not for which reason.
-struct Tally {
+struct FitTally {
     fit: usize,
     /// Reasons with the number of pods, for each thing that pods cannot.
     cannot: [(&'static str, &'static str, BTreeMap<String, usize>); 3],
 }
 
-impl Tally {
+impl FitTally {
     fn of(answer: &WhatIf) -> Self {
         let mut placed: BTreeSet<(&str, &str)> = BTreeSet::new();
         let (mut waiting, mut blocked, mut refused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

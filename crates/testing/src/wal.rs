@@ -2,7 +2,7 @@
 
 /// `walpb.Record`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Record {
+struct WalRecord {
     #[prost(uint64, tag = "1")]
     kind: u64,
     #[prost(uint32, tag = "2")]
@@ -21,7 +21,7 @@ pub fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let frame = u64::from_le_bytes(bytes.try_into().unwrap());
         let length = (frame & ((1 << 56) - 1)) as usize;
         let Some(record) = log.get(at + 8..at + 8 + length).filter(|_| frame != 0) else { break };
-        let Ok(record) = <Record as prost::Message>::decode(record) else { break };
+        let Ok(record) = <WalRecord as prost::Message>::decode(record) else { break };
         records.push((record.kind, record.data));
         at += 8 + length + if frame >> 63 == 1 { (frame >> 56 & 7) as usize } else { 0 };
     }
@@ -33,7 +33,7 @@ pub fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let (mut log, mut crc) = (Vec::new(), 0);
     for (kind, data) in records {
         crc = crc32c::crc32c_append(crc, data);
-        let mut record = prost::Message::encode_to_vec(&Record { kind: *kind, crc, data: data.clone() });
+        let mut record = prost::Message::encode_to_vec(&WalRecord { kind: *kind, crc, data: data.clone() });
         let padding = record.len().next_multiple_of(8) - record.len();
         let frame = record.len() as u64 | if padding > 0 { (0x80 | padding as u64) << 56 } else { 0 };
         record.resize(record.len() + padding, 0);

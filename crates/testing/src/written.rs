@@ -5,10 +5,10 @@ use crate::snapshot;
 
 /// A history that is being written. Its first change has revision 2, as in an etcd.
 #[derive(Debug, Default)]
-pub struct Written(Vec<Change>);
+pub struct Written(Vec<WrittenChange>);
 
 #[derive(Debug)]
-struct Change {
+struct WrittenChange {
     key: Vec<u8>,
     value: Option<Vec<u8>>,
     create_revision: i64,
@@ -27,12 +27,12 @@ impl Written {
     pub fn put(&mut self, key: &str, value: impl AsRef<[u8]>) {
         let last = self.0.iter().rev().find(|change| change.key == key.as_bytes()).filter(|change| change.value.is_some());
         let (create_revision, version) = last.map_or((self.next(), 1), |last| (last.create_revision, last.version + 1));
-        self.0.push(Change { key: key.into(), value: Some(value.as_ref().to_vec()), create_revision, version });
+        self.0.push(WrittenChange { key: key.into(), value: Some(value.as_ref().to_vec()), create_revision, version });
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: &str) {
-        self.0.push(Change { key: key.into(), value: None, create_revision: 0, version: 0 });
+        self.0.push(WrittenChange { key: key.into(), value: None, create_revision: 0, version: 0 });
     }
 
     /// Returns the database file.

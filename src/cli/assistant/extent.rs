@@ -8,7 +8,7 @@ use crate::cli::outcome::{Error, Result};
 
 /// How much a question may be about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct ExtentLimits {
     /// A timeline reads every version of its objects and of those that belong to them; an explanation, the state of the cluster at each decision.
     objects: u64,
     /// The keys of a cluster whose timeline is shown as a whole.
@@ -18,7 +18,7 @@ pub(super) struct Limits {
 }
 
 /// What an assistant may ask about.
-pub(super) const LIMITS: Limits = Limits { objects: 1_000, keys: 20_000, losses: 500 };
+pub(super) const LIMITS: ExtentLimits = ExtentLimits { objects: 1_000, keys: 20_000, losses: 500 };
 
 /// Whether how much a question is about is counted.
 pub(super) fn is_counted(question: &Question) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn is_counted(question: &Question) -> bool {
 ///
 /// # Errors
 /// It is, or what it names cannot be read.
-pub(super) async fn check(cluster: &Cluster, question: &Question, limits: Limits) -> Result<()> {
+pub(super) async fn check(cluster: &Cluster, question: &Question, limits: ExtentLimits) -> Result<()> {
     let mut flags = question.words.iter().take_while(|word| *word != "--");
     let (extent, why, hint) = match flags.next().map(String::as_str) {
         Some("timeline") if !flags.any(|flag| flag.starts_with("--around=")) => {
@@ -55,7 +55,7 @@ pub(super) async fn check(cluster: &Cluster, question: &Question, limits: Limits
 }
 
 /// How many objects a story, or decisions, are about, and how many they may be.
-async fn many(cluster: &Cluster, question: &Question, limits: Limits) -> Result<(u64, u64)> {
+async fn many(cluster: &Cluster, question: &Question, limits: ExtentLimits) -> Result<(u64, u64)> {
     if named(question).is_empty() {
         // A namespace has its part of each kind.
         let keys = if question.namespace.is_some() { 0 } else { cluster.source.count(KeyRange::all(), cluster.at).await? };
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     /// As much as the cluster of these tests has: three nodes, and four pods in two namespaces.
-    const SMALL: Limits = Limits { objects: 4, keys: 7, losses: 3 };
+    const SMALL: ExtentLimits = ExtentLimits { objects: 4, keys: 7, losses: 3 };
 
     /// A cluster that holds exactly what may be asked about.
     async fn cluster() -> Cluster {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// Why a question is refused, and what is to be asked instead; empty where it is answered.
-    async fn refused(words: &str, namespace: Option<&str>, limits: Limits) -> String {
+    async fn refused(words: &str, namespace: Option<&str>, limits: ExtentLimits) -> String {
         let checked = check(&cluster().await, &asked(words, namespace), limits).await;
         checked.err().map(|error| error.to_string()).unwrap_or_default()
     }
@@ -127,7 +127,7 @@ mod tests {
     #[tokio::test]
     async fn as_much_as_may_be_is_answered_and_one_more_is_refused() {
         let (less_objects, less_keys, less_losses) =
-            (Limits { objects: 3, ..SMALL }, Limits { keys: 6, ..SMALL }, Limits { losses: 2, ..SMALL });
+            (ExtentLimits { objects: 3, ..SMALL }, ExtentLimits { keys: 6, ..SMALL }, ExtentLimits { losses: 2, ..SMALL });
         for (words, limits, why, hint) in [
             ("timeline -- pods", less_objects, "the timeline of 4 objects is more than has room: at most 3", "`around`"),
             ("timeline", less_keys, "the timeline of 7 objects is more than has room: at most 6", "a namespace"),
@@ -142,7 +142,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_says_that_it_is_about_less_is_answered() {
-        let none = Limits { objects: 1, keys: 0, losses: 0 };
+        let none = ExtentLimits { objects: 1, keys: 0, losses: 0 };
         for (words, namespace) in [
             ("timeline", Some("shop")),
             ("timeline --around=10m", None),
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn the_limits_are_those_that_security_md_names() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/SECURITY.md")).unwrap();
-        let Limits { objects, keys, losses } = LIMITS;
+        let ExtentLimits { objects, keys, losses } = LIMITS;
         let thousands = |number: u64| format!("{},{:03}", number / 1_000, number % 1_000);
         for promised in [
             format!("more than {} named objects", thousands(objects)),

@@ -25,7 +25,7 @@ pub(in crate::cli) use answered::are_parsed_by;
 pub(in crate::cli) use redacted::Redaction;
 
 /// How an assistant is served.
-pub(in crate::cli) struct Asked {
+pub(in crate::cli) struct AskedAssistant {
     /// The address to listen on; standard input and output without one.
     pub listen: Option<SocketAddr>,
     /// The server's certificate; one is made for the run without one.
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Asked {
 ///
 /// # Errors
 /// Flags that may not be, a source that cannot be read, an address that cannot be listened on.
-pub(in crate::cli) async fn serve(global: &GlobalArgs, asked: &Asked) -> Result<Outcome> {
+pub(in crate::cli) async fn serve(global: &GlobalArgs, asked: &AskedAssistant) -> Result<Outcome> {
     check(global, asked)?;
     let (folder, global) = match &asked.redaction {
         Some(redaction) => redaction.bundle(global).await.map(|(folder, global)| (Some(folder), global))?,
@@ -62,7 +62,7 @@ pub(in crate::cli) async fn serve(global: &GlobalArgs, asked: &Asked) -> Result<
 }
 
 /// Refuses flags that would show Secrets, that are a client's to choose, or that take the streams away from it.
-fn check(global: &GlobalArgs, asked: &Asked) -> Result<()> {
+fn check(global: &GlobalArgs, asked: &AskedAssistant) -> Result<()> {
     if global.show_secrets {
         return Err(Error::new("mcp shows no values of Secrets to an assistant").hint("leave out --show-secrets"));
     }

@@ -34,7 +34,7 @@ impl Redaction {
         let mut session = Session::new(&of_all, &Ends::default(), false)?.begun(&Question::Bundle.reads()).await?;
         session.cluster.fix_revision().await?;
         let (mut out, _) = Output::in_memory(0);
-        let asked = bundling::Asked { words: &[], out: &path, redaction: &redaction, force: false };
+        let asked = bundling::AskedBundle { words: &[], out: &path, redaction: &redaction, force: false };
         // Only what would be said of the file is not taken.
         match bundling::bundle(&session, &asked, &mut out).await {
             Err(error) if !error.is_broken_pipe() => return Err(error),

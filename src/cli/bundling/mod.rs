@@ -20,7 +20,7 @@ use redaction::Redacting;
 pub(in crate::cli) use redaction::RedactionArgs;
 
 /// What was asked besides the flags of every command.
-pub(in crate::cli) struct Asked<'a> {
+pub(in crate::cli) struct AskedBundle<'a> {
     /// The objects.
     pub words: &'a [String],
     /// The file.
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Asked<'a> {
 ///
 /// # Errors
 /// Nothing is chosen, a file cannot be written, or what was to go would be in it.
-pub(in crate::cli) async fn bundle(session: &Session, asked: &Asked<'_>, out: &mut Output) -> Result<Outcome> {
+pub(in crate::cli) async fn bundle(session: &Session, asked: &AskedBundle<'_>, out: &mut Output) -> Result<Outcome> {
     if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
         return Err(session.format.unsupported("bundle", "table, json"));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use ketcd_cluster::triage::Answer;
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::json;
-use ketcd_render::since_last::{EarlierTriage, SinceLast, Unfit};
+use ketcd_render::since_last::{EarlierTriage, SinceEarlier, Unfit};
 use ketcd_render::triage::{self as render, TriagePage};
 
 use crate::cli::invocation::invocation;
@@ -24,7 +24,7 @@ pub(in crate::cli) struct TriageTold<'a> {
     /// The addresses and selectors that were asked for.
     pub asked: &'a [String],
     /// What became of it since an earlier triage.
-    pub since_last: Option<&'a SinceLast>,
+    pub since_last: Option<&'a SinceEarlier>,
 }
 
 impl TriageTold<'_> {
@@ -55,7 +55,7 @@ impl TriageTold<'_> {
 ///
 /// # Errors
 /// The file cannot be read, is something else, or is of another cluster, other objects or a later state.
-pub(in crate::cli) fn compare(file: &Path, answer: &mut Answer, session: &Session, asked: &[String]) -> Result<SinceLast> {
+pub(in crate::cli) fn compare(file: &Path, answer: &mut Answer, session: &Session, asked: &[String]) -> Result<SinceEarlier> {
     let name = file.display();
     let begin = || format!("begin with {} > {name}", invocation().ketcd("triage").and("-o json"));
     let text = fs::read(file).map_err(|error| match error.kind() {
@@ -71,7 +71,7 @@ pub(in crate::cli) fn compare(file: &Path, answer: &mut Answer, session: &Sessio
         .map_err(|problem| Error::new(format!("--since-last: {name} is not the JSON of a triage: {problem}")).hint(begin()))?;
     let namespace = session.cluster.options.namespace.as_deref();
     earlier.fits(answer, namespace, asked).map_err(|unfit| refusal(&name.to_string(), &earlier, answer, &unfit))?;
-    Ok(SinceLast::new(earlier, answer))
+    Ok(SinceEarlier::new(earlier, answer))
 }
 
 fn refusal(name: &str, earlier: &EarlierTriage, answer: &Answer, unfit: &Unfit) -> Error {

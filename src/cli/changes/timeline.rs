@@ -5,7 +5,7 @@ use ketcd_cluster::related::{MAX_CHANGES_AT_ONCE, StoryParts};
 use ketcd_history::Logged;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::Story;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::timeline::{PartLines, Told, json};
 use ketcd_store::Revision;
 
@@ -159,7 +159,7 @@ impl PartWriter {
     }
 
     /// Returns whether there was anything to tell.
-    fn finish(self, window: Option<Window>, out: &mut Output) -> Result<bool> {
+    fn finish(self, window: Option<HistoryWindow>, out: &mut Output) -> Result<bool> {
         match self {
             Self::Text(lines) => Ok(lines.write_text(out.width(), out)?),
             Self::List(list) => Ok(list.finish(window, out)?),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::bundling::{self, Asked, RedactionArgs};
+use crate::cli::bundling::{self, AskedBundle, RedactionArgs};
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::selectors::SelectArgs;
 use crate::cli::outcome::{Outcome, Result};
@@ -69,7 +69,7 @@ impl Ask for BundleArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let asked = Asked { words: &self.addresses, out: &self.out, redaction: &self.redaction, force: self.force };
+        let asked = AskedBundle { words: &self.addresses, out: &self.out, redaction: &self.redaction, force: self.force };
         bundling::bundle(session, &asked, out).await
     }
 }

@@ -15,7 +15,7 @@ use ketcd_cluster::Selection;
 use ketcd_cluster::grep::{GrepQuestion, MAX_HELD_BYTES, Pattern, Place, Search};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
-use ketcd_render::grep::{self as render, Amount, Form, GrepPrinter};
+use ketcd_render::grep::{self as render, Form, GrepPrinter, MatchAmount};
 
 /// Find which objects hold or ever held a value
 ///
@@ -105,9 +105,9 @@ impl Ask for GrepArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let amount = match (&session.format, self.list, self.count) {
-            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, false, false) => Amount::Values,
-            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, true, _) | (Format::Name, _, false) => Amount::Objects,
-            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, false, true) => Amount::Count,
+            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, false, false) => MatchAmount::Values,
+            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, true, _) | (Format::Name, _, false) => MatchAmount::Objects,
+            (Format::Table | Format::Wide | Format::Json | Format::Ndjson, false, true) => MatchAmount::Count,
             (other, ..) => return Err(other.unsupported("grep", "table, wide, json, ndjson, name")),
         };
         let search = self.search()?;
@@ -118,7 +118,7 @@ impl Ask for GrepArgs {
             _ => Form::Text(out.width().filter(|_| session.format != Format::Wide)),
         };
         session.cluster.note_reach().await?;
-        let with_changes = amount == Amount::Values;
+        let with_changes = amount == MatchAmount::Values;
         let question = GrepQuestion { search, words: &self.words, with_changes, max_held_bytes: MAX_HELD_BYTES };
         let (mut found, mut printer) = (session.cluster.grep(question).await?, GrepPrinter::new(form, amount));
         while let Some(object) = found.next().await? {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::assistant::{self, Asked, Redaction};
+use crate::cli::assistant::{self, AskedAssistant, Redaction};
 use crate::cli::connection::cautions;
 use crate::cli::connection::runtime::block_on_threads;
 use crate::cli::input::global_flags::GlobalArgs;
@@ -55,7 +55,7 @@ impl Run for McpArgs {
         self.tls_key.iter().for_each(|key| cautions::of_key("--tls-key", key));
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
         let redaction = self.redact.clone().map(|classes| Redaction { classes, salt: self.salt.clone() });
-        let asked = Asked { listen: self.listen, certificate, redaction };
+        let asked = AskedAssistant { listen: self.listen, certificate, redaction };
         block_on_threads(ketcd_serve::threads(), assistant::serve(global, &asked))
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::rehearsal::{self, Asked};
+use crate::cli::rehearsal::{self, AskedRehearsal};
 use crate::cli::session::command::Run;
 use ketcd_kube::Release;
 
@@ -49,8 +49,13 @@ impl Run for RehearseArgs {
     }
 
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
-        let asked =
-            Asked { backup: self.backup.as_deref(), over: &self.over, done: self.done.as_deref(), target: self.target, now: self.now };
+        let asked = AskedRehearsal {
+            backup: self.backup.as_deref(),
+            over: &self.over,
+            done: self.done.as_deref(),
+            target: self.target,
+            now: self.now,
+        };
         block_on(rehearsal::rehearse(global, &asked, out))
     }
 }

@@ -10,7 +10,7 @@ use crate::cli::session::absence::read_subjects;
 use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
-use ketcd_render::table::View;
+use ketcd_render::table::TableView;
 use ketcd_render::tree as render;
 
 /// Show what owns objects, and what they own
@@ -56,7 +56,7 @@ impl Ask for TreeArgs {
         let now = session.moment_of_ages().await?;
         let family = session.cluster.tree(asked.objects, asked.at).await?;
         session.cluster.note_missed().await?;
-        let trees = render::trees(&family, View { now, is_wide: false, release: session.cluster.release() });
+        let trees = render::trees(&family, TableView { now, is_wide: false, release: session.cluster.release() });
         match session.format {
             Format::Ndjson => render::write_lines(&trees, out)?,
             Format::Json => render::write_document(trees, asked.many, out)?,

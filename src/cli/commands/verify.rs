@@ -10,7 +10,7 @@ use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::Output;
 use crate::cli::recorder::age;
 use crate::cli::session::command::Run;
-use crate::cli::verification::{self, Asked};
+use crate::cli::verification::{self, AskedVerification};
 use ketcd_kube::Release;
 
 /// Say whether a backup is good
@@ -58,7 +58,7 @@ impl Run for VerifyArgs {
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
         /// How many keys stand for one that is read, where a part is asked for.
         const SAMPLE_EVERY: usize = 16;
-        let asked = Asked {
+        let asked = AskedVerification {
             files: &self.paths,
             against: self.against.as_deref(),
             max_age: self.max_age,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ketcd_history::clock::Clock;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::explanation::table::{self, PodLine};
 use ketcd_render::explanation::{PodNow, SinceRefusal, json, text};
 use ketcd_render::json::head_of_list;
@@ -32,7 +32,7 @@ pub(in crate::cli) struct Writer<'a> {
     /// Decisions after this revision count.
     after: i64,
     /// The stretch of history that was asked for, for the head of one JSON document.
-    window: Option<Window>,
+    window: Option<HistoryWindow>,
     written: usize,
     differ: usize,
     summary: text::ExplanationSummary,

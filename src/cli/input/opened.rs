@@ -16,9 +16,9 @@ use ketcd_store::{
 
 /// The source, with what was found when it was opened.
 #[derive(Clone)]
-pub(in crate::cli) struct OpenedSource(Arc<Opened>);
+pub(in crate::cli) struct OpenedSource(Arc<OpenedInput>);
 
-struct Opened {
+struct OpenedInput {
     source: Box<dyn Source>,
     newest_stamp: Option<Timestamp>,
     logs: (AuditLogs, Option<LogNotes>),
@@ -33,7 +33,7 @@ impl fmt::Debug for OpenedSource {
 impl OpenedSource {
     /// Keeps a source open.
     pub(in crate::cli) fn new(source: Box<dyn Source>, newest_stamp: Option<Timestamp>, logs: (AuditLogs, Option<LogNotes>)) -> Self {
-        Self(Arc::new(Opened { source, newest_stamp, logs }))
+        Self(Arc::new(OpenedInput { source, newest_stamp, logs }))
     }
 
     /// How many hold it.

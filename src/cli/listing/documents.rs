@@ -7,7 +7,7 @@ use crate::cli::outcome::Result;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;
 use ketcd_render::contract::listing::Undecodable;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::style::StyledWrite;
 use ketcd_render::{document, json, kyaml, yaml};
 
@@ -91,7 +91,7 @@ impl Sink<'_> for Single {
 pub(super) struct JsonList {
     items: usize,
     form: document::ListForm,
-    window: Option<Window>,
+    window: Option<HistoryWindow>,
 }
 
 impl JsonList {
@@ -100,7 +100,7 @@ impl JsonList {
     }
 
     /// JSON that says which stretch of history was asked for.
-    pub(super) fn json_within(window: Option<Window>) -> Self {
+    pub(super) fn json_within(window: Option<HistoryWindow>) -> Self {
         Self { window, ..Self::json() }
     }
 

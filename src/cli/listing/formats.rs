@@ -7,7 +7,7 @@ use crate::cli::outcome::Result;
 use crate::cli::output::Format;
 use crate::cli::session::Session;
 use ketcd_kube::Address;
-use ketcd_render::table::{LabelColumns, View};
+use ketcd_render::table::{LabelColumns, TableView};
 
 /// When objects come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) async fn sink<'c>(
         Format::Metrics | Format::Markdown => return Err(format.unsupported("get", "table, wide, json, yaml, kyaml, name, ndjson, raw")),
         Format::Table | Format::Wide => {
             let now = session.moment_of_ages().await?;
-            let view = View { now, is_wide: *format == Format::Wide, release: session.cluster.release() };
+            let view = TableView { now, is_wide: *format == Format::Wide, release: session.cluster.release() };
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, ListingTarget::Everything);
             let of_list = is_everything || !addresses.iter().all(is_single);

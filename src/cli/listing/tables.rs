@@ -9,11 +9,11 @@ use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
 use ketcd_render::style::StyledWrite;
-use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View, stored_row};
+use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, TableView, stored_row};
 use serde_json::json;
 
 pub(super) struct Tables {
-    view: View,
+    view: TableView,
     labels: LabelColumns,
     decoration: Decoration,
     /// Sections follow one another for sure, so each can be written when the next one begins.
@@ -69,7 +69,7 @@ fn named(object: Arc<Object>, path: Option<ObjectPath<'_>>, key: &[u8]) -> Arc<O
 }
 
 impl Tables {
-    pub(super) fn new(session: &Session, view: View, labels: LabelColumns, without_headings: bool, is_everything: bool) -> Self {
+    pub(super) fn new(session: &Session, view: TableView, labels: LabelColumns, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.cluster.options.all_namespaces || (is_everything && session.cluster.options.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings, of_list: false };
         Self { view, labels, decoration, has_sections: is_everything, takes_changes: false, written: 0, tables: Vec::new() }

@@ -15,7 +15,7 @@ use ketcd_render::style::{Content, Screen, StyledWrite};
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub(in crate::cli) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
-    stream: BufWriter<Screen<Paged<BufWriter<Sink>>>>,
+    stream: BufWriter<Screen<Paged<BufWriter<ByteSink>>>>,
     /// Whether a part of the program takes what is written.
     is_kept: bool,
     is_terminal: bool,
@@ -40,7 +40,7 @@ pub(in crate::cli) struct Output {
 }
 
 /// Where the bytes go.
-enum Sink {
+enum ByteSink {
     StandardOutput(io::Stdout),
     Memory(Kept),
 }
@@ -66,7 +66,7 @@ impl Kept {
     }
 }
 
-impl Write for Sink {
+impl Write for ByteSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let kept = match self {
             Self::StandardOutput(stdout) => return stdout.write(bytes),
@@ -109,7 +109,7 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let columns = terminal::size(&stdout, terminal_size()).map(|size| size.columns);
         let edge = terminal::columns_asked().or(columns);
-        let stdout = Paged::new(BufWriter::with_capacity(BUFFER_BYTES, Sink::StandardOutput(stdout)));
+        let stdout = Paged::new(BufWriter::with_capacity(BUFFER_BYTES, ByteSink::StandardOutput(stdout)));
         let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
         Self { is_terminal, is_pipe: closed::is_pipe(), width: columns.and(edge), edge, ..Self::plain(stream, false) }
     }
@@ -117,12 +117,12 @@ impl Output {
     /// Keeps what is written, `room` bytes of it, as a pipe would get it. What is left is said to be a closed pipe.
     pub(in crate::cli) fn in_memory(room: usize) -> (Self, Kept) {
         let kept = Kept { bytes: Arc::default(), room };
-        let stream = Screen::new(Paged::new(BufWriter::with_capacity(BUFFER_BYTES, Sink::Memory(kept.clone()))), false, false);
+        let stream = Screen::new(Paged::new(BufWriter::with_capacity(BUFFER_BYTES, ByteSink::Memory(kept.clone()))), false, false);
         (Self::plain(stream, true), kept)
     }
 
     /// No terminal and no pipe.
-    fn plain(stream: Screen<Paged<BufWriter<Sink>>>, is_kept: bool) -> Self {
+    fn plain(stream: Screen<Paged<BufWriter<ByteSink>>>, is_kept: bool) -> Self {
         Self {
             stream: BufWriter::with_capacity(BUFFER_BYTES, stream),
             is_kept,

@@ -11,7 +11,7 @@ use ketcd_cluster::rights::Reads;
 use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, Selection};
 use ketcd_history::clock::Bound;
 use ketcd_history::diff::ManagedFields;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_store::At;
 use ketcd_store::etcd::grant_command;
 
@@ -154,9 +154,9 @@ impl Session {
     }
 
     /// Returns the stretch of history that was asked for, as the head of a JSON document says it; `None` for other formats.
-    pub(super) async fn window_in_head(&self) -> Result<Option<Window>> {
+    pub(super) async fn window_in_head(&self) -> Result<Option<HistoryWindow>> {
         Ok(match self.format {
-            Format::Json => self.cluster.window().await?.map(Window::from),
+            Format::Json => self.cluster.window().await?.map(HistoryWindow::from),
             _ => None,
         })
     }

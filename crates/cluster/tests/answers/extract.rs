@@ -1,6 +1,6 @@
 //! What is gathered to be extracted from recorded clusters, and what is left out and why.
 
-use ketcd_cluster::extract::{By, Gathered, LastWritten, LeftOut, Targets, With};
+use ketcd_cluster::extract::{By, Gathered, LastWritten, ManifestLeftOut, Targets, With};
 use ketcd_cluster::not_found::Whereabouts;
 use ketcd_cluster::{Cluster, Error, Nothing, Options, Revision};
 use ketcd_restore::exclusions::OWNED_EXCLUSION;
@@ -38,7 +38,8 @@ fn names(gathered: &Gathered) -> Vec<String> {
 
 /// The rules that left something out.
 fn rules(gathered: &Gathered) -> Vec<&'static str> {
-    let rule = |(_, left): &(ObjectId, LeftOut)| if let LeftOut::Excluded(exclusion) = left { Some(exclusion.name) } else { None };
+    let rule =
+        |(_, left): &(ObjectId, ManifestLeftOut)| if let ManifestLeftOut::Excluded(exclusion) = left { Some(exclusion.name) } else { None };
     gathered.left_out.iter().filter_map(rule).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 
-use ketcd_cluster::grep::{FoundObject, GrepQuestion, LeftOut, MAX_HELD_BYTES, Pattern, Place, Search, Searched, SpanEnd};
+use ketcd_cluster::grep::{FoundObject, GrepQuestion, MAX_HELD_BYTES, Pattern, Place, Search, SearchLeftOut, Searched, SpanEnd};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::{AttributedChange, Cluster, Options, Read, Revision};
 use ketcd_history::ObjectVersion;
@@ -31,7 +31,7 @@ fn search(pattern: &str, places: &[Place]) -> Search {
 struct Grep {
     objects: Vec<FoundObject>,
     searched: Searched,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SearchLeftOut>,
 }
 
 impl Grep {
@@ -201,7 +201,7 @@ async fn what_is_found_is_the_same_however_much_is_held_at_once() {
             assert_eq!(parts.searched, whole.searched);
             let names = |found: &Grep| found.objects.iter().map(|object| object.key.clone()).collect::<Vec<_>>();
             assert_eq!(names(&parts), names(&whole), "{name} {pattern} {held}: {left_out:?}");
-            assert!(left_out.iter().all(|left_out| matches!(left_out, LeftOut::Versions { .. })), "{left_out:?}");
+            assert!(left_out.iter().all(|left_out| matches!(left_out, SearchLeftOut::Versions { .. })), "{left_out:?}");
         }
     }
 }
@@ -214,7 +214,7 @@ async fn one_object_with_too_much_is_searched_up_to_a_revision_and_on_from_there
     let file = written.finish();
     let cluster = database(file.clone(), Options::default()).await;
     let cut = grep_holding(&cluster, search("color", &Place::USUAL), &[], 50_000).await;
-    let [LeftOut::Versions { key, after }] = &cut.left_out[..] else { panic!("{:?}", cut.left_out) };
+    let [SearchLeftOut::Versions { key, after }] = &cut.left_out[..] else { panic!("{:?}", cut.left_out) };
     assert_eq!(&key[..], SETTINGS_KEY.as_bytes());
     assert_eq!(cut.objects.iter().map(|object| &*object.name).collect::<Vec<_>>(), ["configmap/shop/settings", "configmap/shop/z"]);
     let last = cut.objects[0].spans.last().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use ketcd_cluster::traces::{LeftOut, LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, Span, SpanKind, Trace, Traces};
+use ketcd_cluster::traces::{LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, MissingSpans, Span, SpanKind, Trace, Traces};
 use ketcd_cluster::{AskedKeys, Cluster, Options, Revision, Since, TryStreamExt};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
@@ -304,8 +304,8 @@ async fn what_is_not_readable_is_left_out_and_counted() {
 }
 
 /// Everything that a span shows, by its ids, and what is missing.
-fn shown(parts: &[Traces]) -> (BTreeMap<(String, String), String>, LeftOut) {
-    let mut left_out = LeftOut::default();
+fn shown(parts: &[Traces]) -> (BTreeMap<(String, String), String>, MissingSpans) {
+    let mut left_out = MissingSpans::default();
     parts.iter().for_each(|part| left_out.add(part.left_out));
     let spans = parts.iter().flat_map(spans);
     let spans = spans.map(|(trace, span)| ((trace.id.to_string(), span.id.to_string()), format!("{:?} {span:?}", trace.about)));

@@ -43,11 +43,11 @@ pub(super) fn misplaced(expected: &str, found: &str) -> Option<String> {
 /// The kind of an object in JSON or CBOR that is damaged in some other place, empty where it has none; `None` where the value cannot be read.
 pub(super) fn dynamic_kind(value: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Typed<'v> {
+    struct KindAlone<'v> {
         #[serde(borrow, default)]
         kind: Cow<'v, str>,
     }
-    serde_json::from_slice::<Typed<'_>>(&json_of(value)?).ok().map(|typed| typed.kind.into_owned())
+    serde_json::from_slice::<KindAlone<'_>>(&json_of(value)?).ok().map(|alone| alone.kind.into_owned())
 }
 
 /// The API version and kind of an object in JSON or CBOR, empty where it has none; `None` where the value cannot be read.

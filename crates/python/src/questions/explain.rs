@@ -5,7 +5,7 @@ use std::io::Write;
 use ketcd_cluster::Cluster;
 use ketcd_cluster::explain::{Explainer, Pods};
 use ketcd_cluster::replay::{ConfigurationFile, SchedulerOptions};
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::explanation::{PodNow, SinceRefusal, json};
 use ketcd_scheduler::Depth;
 use ketcd_store::Revision;
@@ -31,7 +31,7 @@ pub(super) async fn explain(cluster: &Cluster, asked: &Asked, lines: &mut Lines)
     let since = explained.since.as_ref().map(SinceRefusal::from);
     let now = PodNow { since: since.as_ref(), held: &explained.held };
     let time = clock.date(Revision(explained.explanation.attempt.revision));
-    let (window, mut document) = (cluster.window().await?.map(Window::from), Vec::new());
+    let (window, mut document) = (cluster.window().await?.map(HistoryWindow::from), Vec::new());
     json::write_json(&explained.explanation, explained.mode(), time, asked.node.as_deref(), now, window, &mut document)?;
     Ok(lines.send(document)?)
 }

@@ -6,7 +6,7 @@ use ketcd_render::command_line::Invocation;
 use ketcd_render::contract::status::Status;
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::contract::usage::Usage;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::json;
 use ketcd_render::status::StatusPage;
 use ketcd_render::triage::TriagePage;
@@ -21,7 +21,7 @@ pub(super) async fn triage(cluster: &Cluster, asked: &Asked, invocation: &Invoca
     let answer = cluster.triage_of(&asked.words).await?;
     let typed: Vec<String> = asked.words.iter().cloned().chain(asked.typed()).collect();
     let page = TriagePage { namespace: cluster.options.namespace.as_deref(), asked: &typed, ..TriagePage::of(&answer, invocation) };
-    let (window, mut document) = (cluster.window().await?.map(Window::from), Vec::new());
+    let (window, mut document) = (cluster.window().await?.map(HistoryWindow::from), Vec::new());
     json::write_document(&Triage { window, ..Triage::from(&page) }, &mut document)?;
     Ok(lines.send(document)?)
 }
@@ -29,7 +29,7 @@ pub(super) async fn triage(cluster: &Cluster, asked: &Asked, invocation: &Invoca
 /// What fills etcd, and who writes so much.
 pub(super) async fn usage(cluster: &Cluster, asked: &Asked, lines: &mut Lines) -> Result<(), Failure> {
     let page = UsagePage::new(cluster.usage_of(&asked.words, false).await?, asked.quota, false);
-    let (window, mut document) = (cluster.window().await?.map(Window::from), Vec::new());
+    let (window, mut document) = (cluster.window().await?.map(HistoryWindow::from), Vec::new());
     json::write_document(&Usage { window, ..Usage::from(&page) }, &mut document)?;
     Ok(lines.send(document)?)
 }

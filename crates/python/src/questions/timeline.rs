@@ -4,7 +4,7 @@ use ketcd_cluster::Cluster;
 use ketcd_cluster::not_found::{Looked, NotFound};
 use ketcd_history::timeline::Timeline;
 use ketcd_render::command_line::Invocation;
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::timeline::{Told, json};
 
 use crate::asked::Asked;
@@ -40,7 +40,7 @@ pub(super) async fn timeline(cluster: &Cluster, asked: &Asked, invocation: &Invo
         oldest: cluster.source.span().await?.oldest,
         invocation,
     };
-    let (window, mut document) = (cluster.window().await?.map(Window::from), Vec::new());
+    let (window, mut document) = (cluster.window().await?.map(HistoryWindow::from), Vec::new());
     json::write_document(&told, window, asked.managed_fields(), &mut document)?;
     Ok(lines.send(document)?)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Explanation, FilterMode};
 
-use crate::contract::browser::{DecisionView, Moment, Name, PluginNames, ReasonCount, Refusal};
+use crate::contract::browser::{PageDecision, PageMoment, PageName, PagePlugins, PageReason, PageRefusal};
 use crate::explanation::{self, PodNow};
 
 /// The most nodes of one decision.
@@ -27,11 +27,11 @@ pub struct DecisionAsked<'a> {
     /// A node that is shown, whatever became of it.
     pub node: Option<&'a str>,
     /// The refusals before it.
-    pub earlier: Vec<Refusal>,
+    pub earlier: Vec<PageRefusal>,
     /// The cursor.
-    pub moment: Moment,
+    pub moment: PageMoment,
     /// The pod.
-    pub name: Name,
+    pub name: PageName,
     /// The command that prints it.
     pub command: String,
 }
@@ -40,7 +40,7 @@ pub struct DecisionAsked<'a> {
 ///
 /// # Errors
 /// None in practice: it is written to memory.
-pub fn decision(explanation: &Explanation, asked: DecisionAsked<'_>) -> io::Result<DecisionView> {
+pub fn decision(explanation: &Explanation, asked: DecisionAsked<'_>) -> io::Result<PageDecision> {
     let mut text = Vec::new();
     explanation::json::write_json(explanation, asked.mode, asked.time, None, asked.now, None, &mut text)?;
     let mut document: Value = serde_json::from_slice(&text)?;
@@ -59,7 +59,7 @@ pub fn decision(explanation: &Explanation, asked: DecisionAsked<'_>) -> io::Resu
     nodes.truncate(MAX_NODES_SHOWN);
     let nodes_left = nodes_in_all - nodes.len();
     document["nodes"] = nodes.into();
-    Ok(DecisionView {
+    Ok(PageDecision {
         command: asked.command,
         decision: document,
         earlier: asked.earlier,
@@ -78,17 +78,17 @@ fn items<'a>(node: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 /// The plugins in the order of the profile.
-fn plugins(nodes: &[Value]) -> PluginNames {
+fn plugins(nodes: &[Value]) -> PagePlugins {
     let names = |list: &str| {
         let mut seen = HashSet::new();
         let names = nodes.iter().flat_map(|node| items(node, list)).filter_map(|plugin| plugin["plugin"].as_str());
         names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
     };
-    PluginNames { filters: names("filters"), scores: names("scores") }
+    PagePlugins { filters: names("filters"), scores: names("scores") }
 }
 
 /// Why nodes were refused, and how many fit.
-fn reasons(nodes: &[Value]) -> Vec<ReasonCount> {
+fn reasons(nodes: &[Value]) -> Vec<PageReason> {
     let mut counts: BTreeMap<(Option<String>, String), Vec<&str>> = BTreeMap::new();
     for node in nodes {
         let name = node["name"].as_str().unwrap_or_default();
@@ -105,13 +105,13 @@ fn reasons(nodes: &[Value]) -> Vec<ReasonCount> {
         }
         told.into_iter().for_each(|reason| counts.entry((plugin.clone(), reason.to_owned())).or_default().push(name));
     }
-    let reason = |((plugin, reason), names): ((Option<String>, String), Vec<&str>)| ReasonCount {
+    let reason = |((plugin, reason), names): ((Option<String>, String), Vec<&str>)| PageReason {
         examples: names.iter().take(MAX_EXAMPLES).map(|&name| name.to_owned()).collect(),
         nodes: names.len(),
         plugin,
         reason,
     };
-    let mut reasons: Vec<ReasonCount> = counts.into_iter().map(reason).collect();
+    let mut reasons: Vec<PageReason> = counts.into_iter().map(reason).collect();
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.nodes));
     reasons
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 
-use crate::contract::browser::{Name, Place};
+use crate::contract::browser::{PageName, PagePlace};
 use crate::since_last::identity;
 
 /// The most objects of one finding that are named, and effects of one: as many as the page shows.
@@ -30,21 +30,21 @@ pub fn places(
     later: &HashSet<String>,
     at: Option<i64>,
     named: impl Fn(&Subject) -> String,
-) -> BTreeMap<String, Place> {
+) -> BTreeMap<String, PagePlace> {
     let mut places = BTreeMap::new();
     let mut waiting: Vec<&Finding> = findings.iter().collect();
     while let Some(finding) = waiting.pop() {
         waiting.extend(&finding.effects);
         let id = identity::of_finding(finding);
         let lasts = later.contains(&id) || finding.keys().iter().any(|key| later.contains(&identity::of_key(key)));
-        let object = |subject: &Subject| Name {
+        let object = |subject: &Subject| PageName {
             address: named(subject),
             kind: subject.kind.clone(),
             namespace: subject.namespace.clone(),
             name: subject.name.clone(),
             uid: subject.uid.clone(),
         };
-        let place = Place {
+        let place = PagePlace {
             count: finding.subjects.len(),
             from: finding.since().map(jiff::Timestamp::as_millisecond),
             objects: finding.subjects.iter().take(MAX_FINDING_OBJECTS).map(object).collect(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use ketcd_history::state::state_of;
 use ketcd_kube::Quantity;
 
-use crate::contract::browser::{Heartbeat, Moment, Name, NodeCondition, NodeResource, NodeTaint, NodeView, Row, State};
+use crate::contract::browser::{PageCondition, PageHeartbeat, PageMoment, PageName, PageNode, PageResource, PageRow, PageState, PageTaint};
 
 /// What is known of a node.
 pub struct NodeStory<'a> {
@@ -18,31 +18,31 @@ pub struct NodeStory<'a> {
     /// The last renewal of its lease.
     pub lease: Option<String>,
     /// The pods that were on it in the window.
-    pub pods: Vec<Row>,
+    pub pods: Vec<PageRow>,
     /// How many more there were.
     pub pods_left: usize,
     /// The cursor.
-    pub moment: Moment,
+    pub moment: PageMoment,
     /// Which node.
-    pub name: Name,
+    pub name: PageName,
     /// The command that prints it.
     pub command: String,
 }
 
 /// Returns what the page shows of a node.
-pub fn node(story: NodeStory<'_>) -> NodeView {
+pub fn node(story: NodeStory<'_>) -> PageNode {
     let nothing = Value::Null;
     let object = story.object.unwrap_or(&nothing);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let conditions = list(&object["status"]["conditions"]);
     let heartbeats = conditions.iter().filter_map(|condition| condition["lastHeartbeatTime"].as_str());
-    NodeView {
+    PageNode {
         command: story.command,
-        heartbeat: Heartbeat { lease: story.lease, status: heartbeats.max().map(str::to_owned) },
+        heartbeat: PageHeartbeat { lease: story.lease, status: heartbeats.max().map(str::to_owned) },
         conditions: conditions
             .iter()
-            .map(|condition| NodeCondition {
+            .map(|condition| PageCondition {
                 message: text(&condition["message"]),
                 reason: text(&condition["reason"]),
                 since: condition["lastTransitionTime"].as_str().map(str::to_owned),
@@ -55,10 +55,10 @@ pub fn node(story: NodeStory<'_>) -> NodeView {
         pods: story.pods,
         pods_left: story.pods_left,
         resources: resources(&object["status"]["allocatable"], story.requests),
-        state: story.object.map(|object| State::from(&state_of(object))),
+        state: story.object.map(|object| PageState::from(&state_of(object))),
         taints: list(&object["spec"]["taints"])
             .iter()
-            .map(|taint| NodeTaint {
+            .map(|taint| PageTaint {
                 effect: text(&taint["effect"]),
                 key: text(&taint["key"]),
                 since: taint["timeAdded"].as_str().map(str::to_owned),
@@ -70,7 +70,7 @@ pub fn node(story: NodeStory<'_>) -> NodeView {
 }
 
 /// What is requested of each resource that the node has.
-fn resources(allocatable: &Value, requests: Option<(&BTreeMap<String, String>, usize)>) -> Vec<NodeResource> {
+fn resources(allocatable: &Value, requests: Option<(&BTreeMap<String, String>, usize)>) -> Vec<PageResource> {
     let resource = |(name, allocatable): (&String, &Value)| {
         let allocatable = allocatable.as_str().unwrap_or_default().to_owned();
         let requested = match (name.as_str(), requests) {
@@ -81,9 +81,9 @@ fn resources(allocatable: &Value, requests: Option<(&BTreeMap<String, String>, u
         let number = |text: &str| text.parse::<Quantity>().ok().and_then(|quantity| quantity.nanos()).map(|nanos| nanos as f64);
         let of = number(&requested).zip(number(&allocatable)).filter(|(_, allocatable)| *allocatable > 0.0);
         let percent = of.map(|(requested, allocatable)| (requested / allocatable * 1000.0).round() / 10.0);
-        NodeResource { allocatable, name: name.clone(), percent, requested }
+        PageResource { allocatable, name: name.clone(), percent, requested }
     };
-    let mut resources: Vec<NodeResource> = allocatable.as_object().into_iter().flatten().map(resource).collect();
+    let mut resources: Vec<PageResource> = allocatable.as_object().into_iter().flatten().map(resource).collect();
     resources.sort_by_key(|resource| ["cpu", "memory", "pods"].iter().position(|first| *first == resource.name).unwrap_or(3));
     resources
 }

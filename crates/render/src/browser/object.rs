@@ -11,7 +11,7 @@ use ketcd_history::diff::{Detail, Field, ManagedFields, object_fields};
 use ketcd_history::{AttributedChange, Leases, ObjectVersion, noise};
 use ketcd_kube::Object;
 
-use crate::contract::browser::{EventLine, FieldDifference, Line, Setter, Version};
+use crate::contract::browser::{PageEvent, PageField, PageLine, PageSetter, PageVersion};
 use crate::contract::common::{ActorFrom, KubernetesObject, Time};
 use crate::report::Report;
 use crate::{blame, request_text};
@@ -20,7 +20,7 @@ use crate::{blame, request_text};
 ///
 /// # Errors
 /// None in practice: they are written to memory.
-pub fn lines(object: &Object, blamed: &Blamed, managed_fields: ManagedFields) -> io::Result<(Vec<Line>, Vec<Setter>)> {
+pub fn lines(object: &Object, blamed: &Blamed, managed_fields: ManagedFields) -> io::Result<(Vec<PageLine>, Vec<PageSetter>)> {
     let (mut lines, mut setters) = (Vec::new(), Vec::new());
     let mut places: HashMap<usize, usize> = HashMap::new();
     blame::each_line(object, &blamed.lines, managed_fields, &mut |number, text| {
@@ -28,14 +28,14 @@ pub fn lines(object: &Object, blamed: &Blamed, managed_fields: ManagedFields) ->
             setters.push(setter(&blamed.setters[number]));
             setters.len() - 1
         });
-        lines.push(Line { text: text.to_owned(), set });
+        lines.push(PageLine { text: text.to_owned(), set });
         Ok(())
     })?;
     Ok((lines, setters))
 }
 
-fn setter(BlamedSetter { revision, dated, by, .. }: &BlamedSetter) -> Setter {
-    Setter {
+fn setter(BlamedSetter { revision, dated, by, .. }: &BlamedSetter) -> PageSetter {
+    PageSetter {
         by: by.as_ref().map(ToString::to_string),
         by_from: ActorFrom::of(by.as_ref()),
         ms: ms(*dated),
@@ -46,8 +46,8 @@ fn setter(BlamedSetter { revision, dated, by, .. }: &BlamedSetter) -> Setter {
 }
 
 /// Who made changes, oldest first.
-pub fn setters(changes: &[AttributedChange]) -> Vec<Setter> {
-    let setter = |attributed: &AttributedChange| Setter {
+pub fn setters(changes: &[AttributedChange]) -> Vec<PageSetter> {
+    let setter = |attributed: &AttributedChange| PageSetter {
         by: attributed.by().as_ref().map(ToString::to_string),
         by_from: ActorFrom::of(attributed.by().as_ref()),
         ms: ms(attributed.dated),
@@ -66,7 +66,7 @@ fn ms(dated: Option<Dated>) -> Option<i64> {
 ///
 /// # Errors
 /// None in practice: they are written to memory.
-pub fn versions(changes: &[AttributedChange], leases: &Leases, managed_fields: ManagedFields) -> io::Result<Vec<Version>> {
+pub fn versions(changes: &[AttributedChange], leases: &Leases, managed_fields: ManagedFields) -> io::Result<Vec<PageVersion>> {
     let mut report = Report::of_rows(managed_fields);
     changes.iter().try_for_each(|change| report.observe(change, leases))?;
     let ticks = report.into_rows().into_iter().flat_map(|row| row.ticks);
@@ -78,7 +78,7 @@ pub fn versions(changes: &[AttributedChange], leases: &Leases, managed_fields: M
         let patch = patch.filter(|_| matches!(change.after, ObjectVersion::Object(_)));
         let object = change.after.object().filter(|_| patch.is_none());
         has_before = matches!(change.after, ObjectVersion::Object(_));
-        Version {
+        PageVersion {
             by: by.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(by.as_ref()),
             error: if let ObjectVersion::Opaque(opaque) = &change.after { Some(opaque.reason.clone()) } else { None },
@@ -112,10 +112,10 @@ pub fn yaml(object: &Value, managed_fields: ManagedFields) -> io::Result<String>
 }
 
 /// The fields in which two versions differ, bookkeeping last.
-pub fn differences(before: &Object, after: &Object) -> Vec<FieldDifference> {
+pub fn differences(before: &Object, after: &Object) -> Vec<PageField> {
     let all = object_fields(before, after, Detail::Story);
     let telling: Vec<String> = noise::fold(all.clone()).0.iter().map(|change| change.path.to_string()).collect();
-    let mut fields: Vec<FieldDifference> = all
+    let mut fields: Vec<PageField> = all
         .into_iter()
         .map(|change| {
             let path = change.path.to_string();
@@ -123,7 +123,7 @@ pub fn differences(before: &Object, after: &Object) -> Vec<FieldDifference> {
                 Field::Reordered => (None, None),
                 field => (field.before().cloned(), field.after().cloned()),
             };
-            FieldDifference { after, before, quiet: !telling.contains(&path), path }
+            PageField { after, before, quiet: !telling.contains(&path), path }
         })
         .collect();
     fields.sort_by_key(|field| field.quiet);
@@ -131,16 +131,16 @@ pub fn differences(before: &Object, after: &Object) -> Vec<FieldDifference> {
 }
 
 /// The Events about an object, oldest first, as their versions were written.
-pub fn event_lines(changes: &[AttributedChange]) -> Vec<EventLine> {
+pub fn event_lines(changes: &[AttributedChange]) -> Vec<PageEvent> {
     changes.iter().filter_map(event_line).collect()
 }
 
-fn event_line(attributed: &AttributedChange) -> Option<EventLine> {
+fn event_line(attributed: &AttributedChange) -> Option<PageEvent> {
     let event = attributed.change.after.object()?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let source = event["source"]["component"].as_str().filter(|source| !source.is_empty()).or(event["reportingComponent"].as_str());
     let time = attributed.dated.map(|dated| dated.time).or_else(|| newest_stamp(event));
-    Some(EventLine {
+    Some(PageEvent {
         count: event["count"].as_i64().unwrap_or(1),
         message: text(&event["message"]),
         ms: time.map(jiff::Timestamp::as_millisecond),

@@ -9,7 +9,7 @@ use ketcd_kube::LabelSelector;
 use ketcd_store::Revision;
 
 use super::refusals::is_refused_by;
-use crate::contract::browser::{Bar, EventMark, Name, Row, State, Tick};
+use crate::contract::browser::{Bar, PageEventMark, PageName, PageRow, PageState, PageTick};
 use crate::report::Report;
 use crate::report::row::{ReportRow, Tick as RowTick};
 
@@ -136,24 +136,24 @@ impl FullRow {
     }
 
     /// Its last state before the end of the window.
-    pub fn last_state(&self, view: &RowView) -> Option<State> {
+    pub fn last_state(&self, view: &RowView) -> Option<PageState> {
         self.state_at(view.to_ms)
     }
 
-    fn state_at(&self, at: Option<i64>) -> Option<State> {
+    fn state_at(&self, at: Option<i64>) -> Option<PageState> {
         let row = &self.0;
         let is_gone = row.end.zip(at).is_some_and(|(end, at)| end <= at) || (at.is_none() && (row.end.is_some() || row.vanished));
         let begun = |from: Option<i64>| from.zip(at).is_none_or(|(from, at)| from <= at);
-        row.states.iter().rfind(|(from, _)| begun(*from)).filter(|_| !is_gone).map(|(_, state)| State::from(state))
+        row.states.iter().rfind(|(from, _)| begun(*from)).filter(|_| !is_gone).map(|(_, state)| PageState::from(state))
     }
 
     /// Returns the row of a window. `object` says how it is named; group, depth and owner are the caller's to set. `changes` is how many changes the
     /// window has of it, of which some may not have been read.
-    pub fn row(&self, object: Name, changes: usize, view: &RowView) -> Row {
+    pub fn row(&self, object: PageName, changes: usize, view: &RowView) -> PageRow {
         let row = &self.0;
         let is_open = !row.ended() && !row.vanished;
-        Row {
-            object: Name { uid: row.uid.clone(), ..object },
+        PageRow {
+            object: PageName { uid: row.uid.clone(), ..object },
             attempts: self.attempts(view),
             bars: thinned(self.bars(), view),
             begin: row.begin,
@@ -217,9 +217,9 @@ fn thinned(bars: Vec<(Option<i64>, Option<i64>, &ObjectState)>, view: &RowView) 
 }
 
 /// The ticks of a window: of changes in one bucket the first stands for all, but none for a creation or a deletion.
-fn merged_ticks(ticks: &[RowTick], view: &RowView) -> Vec<Tick> {
+fn merged_ticks(ticks: &[RowTick], view: &RowView) -> Vec<PageTick> {
     let width = view.width();
-    let mut merged: Vec<Tick> = Vec::new();
+    let mut merged: Vec<PageTick> = Vec::new();
     for tick in ticks.iter().filter(|tick| tick.revision > view.after.0 && tick.revision <= view.to.0) {
         let Some(time) = tick.time else { continue };
         let letter = letter(tick.kind);
@@ -240,9 +240,9 @@ fn letter(kind: ChangeKind) -> &'static str {
 }
 
 /// The Events of a window: of those of one reason in one bucket the first stands for all.
-fn merged_events(row: &ReportRow, view: &RowView) -> Vec<EventMark> {
+fn merged_events(row: &ReportRow, view: &RowView) -> Vec<PageEventMark> {
     let width = view.width();
-    let mut merged: Vec<EventMark> = Vec::new();
+    let mut merged: Vec<PageEventMark> = Vec::new();
     for event in row.events.iter().filter(|event| event.revision > view.after.0 && event.revision <= view.to.0) {
         let Some(time) = event.time else { continue };
         let reason = event.reason.as_deref().unwrap_or_default();
@@ -255,14 +255,14 @@ fn merged_events(row: &ReportRow, view: &RowView) -> Vec<EventMark> {
 }
 
 /// The worst tone of some states.
-pub fn worst<'s>(states: impl IntoIterator<Item = &'s State>) -> Option<&'static str> {
+pub fn worst<'s>(states: impl IntoIterator<Item = &'s PageState>) -> Option<&'static str> {
     let rank = |tone: &str| ["neutral", "done", "good", "working", "ending", "waiting", "bad"].iter().position(|other| *other == tone);
     states.into_iter().map(|state| state.tone).max_by_key(|tone| rank(tone))
 }
 
 /// How much room rows take in an answer, about, in bytes.
-pub fn merged(rows: &[Row]) -> usize {
-    let text = |row: &Row| {
+pub fn merged(rows: &[PageRow]) -> usize {
+    let text = |row: &PageRow| {
         let ticks: usize = row.ticks.iter().map(|tick| tick.2.len() + 48).sum();
         let bars: usize = row.bars.iter().map(|bar| bar.3.len() + 56).sum();
         ticks + bars + row.events.len() * 64 + 400

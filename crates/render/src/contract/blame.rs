@@ -9,7 +9,7 @@ use super::common::{ActorFrom, KubernetesObject, Time};
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Blame<'a> {
     /// One item for each leaf of the object: a scalar, or an empty list or object.
-    pub lines: Vec<Line>,
+    pub lines: Vec<BlamedLine>,
     /// The object.
     pub object: KubernetesObject<'a>,
 }
@@ -17,7 +17,7 @@ pub struct Blame<'a> {
 /// Who last set a leaf.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct BlamedLine {
     /// The field manager or component; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known; null where the data does not show who it was.

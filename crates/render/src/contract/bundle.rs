@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::Time;
-use super::window::Window;
+use super::window::HistoryWindow;
 use ketcd_cluster::bundle::BundleSummary;
 use ketcd_redact::Report;
 
@@ -36,7 +36,7 @@ pub struct Bundle<'a> {
     pub to: BundleEnd,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// An end of a bundle's history.
@@ -83,7 +83,7 @@ pub struct BundleFile<'a> {
 
 impl<'a> Bundle<'a> {
     /// What was written into a file.
-    pub fn new(file: BundleFile<'a>, summary: &BundleSummary, redaction: Option<Redaction<'a>>, window: Option<Window>) -> Self {
+    pub fn new(file: BundleFile<'a>, summary: &BundleSummary, redaction: Option<Redaction<'a>>, window: Option<HistoryWindow>) -> Self {
         let end =
             |revision: ketcd_cluster::Revision, time: Option<jiff::Timestamp>| BundleEnd { revision: revision.0, time: time.map(Time) };
         Self {

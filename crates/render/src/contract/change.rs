@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
 use super::request::{ChangeRequest, RequestWithoutChange};
-use super::window::Window;
+use super::window::HistoryWindow;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, ObjectVersion};
@@ -37,7 +37,7 @@ pub struct History<'a> {
     pub kind: &'static str,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
     /// The changes.
     pub items: Vec<HistoryItem<'a>>,
 }
@@ -90,7 +90,7 @@ pub struct Change<'a> {
     /// How far `time` may be off, in seconds; null where it is.
     pub time_error_seconds: Option<f64>,
     /// The best of the places that hold it.
-    pub source: Source,
+    pub source: ChangeSource,
     /// Where several sources were given, the names of those that have it, a live etcd last. Of that no more than 50,000 revisions are read that
     /// files have too; where it has more, a sentence on standard error says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -154,7 +154,7 @@ pub struct ObjectChange<'a> {
     /// The revision that made it.
     pub revision: i64,
     /// The best of the places that hold it.
-    pub source: Source,
+    pub source: ChangeSource,
     /// Where several sources were given, the names of those that have it, a live etcd last. Of that no more than 50,000 revisions are read that
     /// files have too; where it has more, a sentence on standard error says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -278,7 +278,7 @@ mirrored!(ketcd_history::ChangeKind => ChangeType: Added, Modified, Deleted);
 /// Where a change was read.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ChangeSource {
     /// A running etcd.
     Live,
     /// A database file.
@@ -299,7 +299,7 @@ pub enum Source {
     Derived,
 }
 
-impl From<Origin> for Source {
+impl From<Origin> for ChangeSource {
     fn from(origin: Origin) -> Self {
         match origin {
             Origin::Live => Self::Live,

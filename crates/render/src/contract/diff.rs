@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::change::ChangeType;
 use super::common::{KubernetesObject, PatchOperation};
 use super::spec_diff::{SpecDifference, SpecDifferences};
-use super::window::Window;
+use super::window::HistoryWindow;
 
 /// What `diff` prints.
 #[derive(Debug, JsonSchema)]
@@ -97,7 +97,7 @@ pub struct Differences<'a> {
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
     /// The two states: the first is `since`, the second `until`.
-    pub window: Window,
+    pub window: HistoryWindow,
     /// The differences, in the order of the keys.
     pub items: Vec<Difference<'a>>,
 }

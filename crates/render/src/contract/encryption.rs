@@ -10,7 +10,7 @@ use ketcd_kube::encryption::{self, AuditRow};
 #[serde(rename_all = "camelCase")]
 pub struct Encryption<'a> {
     /// One row for each way in which values of a resource are sealed; two for a key that opens some of the values that name it and not the others.
-    pub encryption: Vec<Row<'a>>,
+    pub encryption: Vec<SealedRow<'a>>,
     /// Whether every value is as `--encryption-config` says; null where none was given, or where only the KMS plugin knows.
     pub promise_kept: Option<bool>,
 }
@@ -18,7 +18,7 @@ pub struct Encryption<'a> {
 /// Values of one resource that are sealed alike.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Row<'a> {
+pub struct SealedRow<'a> {
     /// The name of the key or of the KMS plugin; null for plain text.
     pub key: Option<&'a str>,
     /// The id of the KMS v2 plugin's key; null elsewhere.
@@ -59,11 +59,11 @@ impl<'a> From<&'a [AuditRow]> for Encryption<'a> {
     fn from(rows: &'a [AuditRow]) -> Self {
         let kept = rows.iter().all(|row| row.promise == encryption::Promise::Kept);
         let is_known = kept || rows.iter().any(|row| row.promise.is_broken());
-        Self { encryption: rows.iter().map(Row::from).collect(), promise_kept: is_known.then_some(kept) }
+        Self { encryption: rows.iter().map(SealedRow::from).collect(), promise_kept: is_known.then_some(kept) }
     }
 }
 
-impl<'a> From<&'a AuditRow> for Row<'a> {
+impl<'a> From<&'a AuditRow> for SealedRow<'a> {
     fn from(row: &'a AuditRow) -> Self {
         Self {
             key: (!row.name.is_empty()).then_some(&row.name),

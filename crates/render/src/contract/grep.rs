@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::common::{ActorFrom, Time};
 use super::request::ChangeRequest;
-use super::window::Window;
+use super::window::HistoryWindow;
 use ketcd_cluster::grep;
 
 /// What `grep` prints.
@@ -36,12 +36,12 @@ pub struct Found<'a> {
     pub kind: &'static str,
     /// What was not searched, as more was found than is held at once; absent where everything was.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub left_out: &'a [LeftOut],
+    pub left_out: &'a [LeftOutOfSearch],
     /// What was searched.
-    pub searched: Searched,
+    pub searched: SearchedHistory,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// An item of what was found.
@@ -60,19 +60,18 @@ pub enum Item<'a> {
 pub struct Count<'a> {
     /// What was not searched, as more was found than is held at once; absent where everything was.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub left_out: &'a [LeftOut],
+    pub left_out: &'a [LeftOutOfSearch],
     /// The values, each once for every stretch of revisions.
     pub matches: usize,
     /// The objects that hold or held them.
     pub objects: usize,
     /// What was searched.
-    pub searched: Searched,
+    pub searched: SearchedHistory,
 }
 
 /// What was searched.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SearchedHistory")]
-pub struct Searched {
+pub struct SearchedHistory {
     /// The first revision of which versions count.
     pub from: i64,
     /// The last revision.
@@ -84,8 +83,7 @@ pub struct Searched {
 /// Something that was not searched.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "LeftOutOfSearch")]
-pub struct LeftOut {
+pub struct LeftOutOfSearch {
     /// The last revision of the object that was searched; null where nothing of it was.
     pub after: Option<i64>,
     /// Whether nothing was searched of the keys behind it either.
@@ -181,17 +179,17 @@ pub enum Place {
 
 mirrored!(grep::Place => Place: Names, Values, Keys, Managers, Messages);
 
-impl From<grep::Searched> for Searched {
+impl From<grep::Searched> for SearchedHistory {
     fn from(searched: grep::Searched) -> Self {
         Self { from: searched.from.0, to: searched.to.0, versions: searched.versions }
     }
 }
 
-impl From<&grep::LeftOut> for LeftOut {
-    fn from(left_out: &grep::LeftOut) -> Self {
+impl From<&grep::SearchLeftOut> for LeftOutOfSearch {
+    fn from(left_out: &grep::SearchLeftOut) -> Self {
         let (key, after) = match left_out {
-            grep::LeftOut::Keys { from } => (from, None),
-            grep::LeftOut::Versions { key, after } => (key, Some(after.0)),
+            grep::SearchLeftOut::Keys { from } => (from, None),
+            grep::SearchLeftOut::Versions { key, after } => (key, Some(after.0)),
         };
         Self { after, and_following: after.is_none(), key: String::from_utf8_lossy(key).into_owned() }
     }
@@ -212,7 +210,7 @@ impl<'a> From<&'a grep::FoundObject> for MatchedObject<'a> {
 
 impl<'a> Match<'a> {
     /// One value as a document.
-    pub fn new(object: &'a grep::FoundObject, span: &'a grep::Span) -> Self {
+    pub fn new(object: &'a grep::FoundObject, span: &'a grep::ValueSpan) -> Self {
         let setter = span.setter();
         let (request, unexplained) = ChangeRequest::of(setter.and_then(|setter| setter.request.as_ref()));
         let (by, dated) = (setter.and_then(|setter| setter.by.as_ref()), setter.and_then(|setter| setter.dated));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::KubernetesObject;
-use super::window::Window;
+use super::window::HistoryWindow;
 use super::with_config::PodWithConfig;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;
@@ -76,7 +76,7 @@ pub struct EventList<'a> {
     pub list: List<'a>,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// A list's metadata.

@@ -46,7 +46,7 @@ pub const JSON_CONTRACTS: &[Contract] = &[
     Contract::new::<timeline::Timelines<'_>>("timeline", 2),
     Contract::new::<tree::Trees>("tree", 1),
     Contract::new::<triage::Triage<'_>>("triage", 2),
-    Contract::new::<browser::Answers<'_>>("ui", 1),
+    Contract::new::<browser::PageAnswers<'_>>("ui", 1),
     Contract::new::<usage::Usages<'_>>("usage", 2),
     Contract::new::<verify::Verify<'_>>("verify", 1),
     Contract::new::<watch::Watched<'_>>("watch", 2),

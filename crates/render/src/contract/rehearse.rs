@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::common::Time;
 use super::status::SourceKind;
-use super::verify::{Verdict, Weight};
+use super::verify::{VerificationVerdict, Weight};
 use crate::words::rehearsal::decision;
 use ketcd_cluster::rehearse as answer;
 
@@ -36,10 +36,10 @@ pub struct Rehearsal<'a> {
     /// Whether the backup and the newest state are of one cluster; null where nothing shows it.
     pub same_cluster: Option<bool>,
     /// The backup and the states that it was held against: what can be restored first, in that what loses the least.
-    pub sources: Vec<Source<'a>>,
+    pub sources: Vec<RehearsalSource<'a>>,
     /// The verdict, with which the exit code goes: `bad` where the backup cannot be restored or is of another cluster, `findings` where something weighs
     /// or another source is better.
-    pub verdict: Verdict,
+    pub verdict: VerificationVerdict,
     /// How the restore is done.
     pub way: Way<'a>,
 }
@@ -47,7 +47,7 @@ pub struct Rehearsal<'a> {
 /// The backup, or one of the states that it was held against.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Source<'a> {
+pub struct RehearsalSource<'a> {
     /// How many seconds before the question its newest revision was written; null where nothing shows it.
     pub age_seconds: Option<f64>,
     /// Whether it is the backup that was asked about.
@@ -67,7 +67,7 @@ pub struct Source<'a> {
     /// What it is.
     pub source: SourceKind,
     /// Whether it can be restored.
-    pub verdict: Verdict,
+    pub verdict: VerificationVerdict,
     /// When its newest revision was written; null where nothing dates it.
     pub written: Option<Time>,
 }
@@ -172,14 +172,14 @@ pub struct Scores<'a> {
     /// How many came as forecast.
     pub right: usize,
     /// Each forecast about each object, those that were wrong first.
-    pub scores: Vec<Score<'a>>,
+    pub scores: Vec<ForecastScore<'a>>,
     /// How many did not come as forecast. The exit code is 1 where there are any.
     pub wrong: usize,
 }
 
 /// What became of one forecast about one object.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Score<'a> {
+pub struct ForecastScore<'a> {
     /// The object.
     pub affected: Affected<'a>,
     /// What shows the outcome. For people: the words are not part of the contract.
@@ -212,7 +212,7 @@ impl<'a> From<&'a answer::Rehearsal> for Rehearse<'a> {
             lost_revisions: of.lost_revisions,
             not_known: &of.not_known,
             same_cluster: of.is_of_one_cluster,
-            sources: of.sources.iter().map(Source::from).collect(),
+            sources: of.sources.iter().map(RehearsalSource::from).collect(),
             verdict: of.verdict().into(),
             way: Way::from(&of.way),
         }))
@@ -230,13 +230,13 @@ impl<'a> Rehearse<'a> {
             not_observable: count(answer::Outcome::NotObservable),
             revision: revision.0,
             right: count(answer::Outcome::Right),
-            scores: answer::Outcome::ALL.into_iter().flat_map(of_outcome).map(Score::from).collect(),
+            scores: answer::Outcome::ALL.into_iter().flat_map(of_outcome).map(ForecastScore::from).collect(),
             wrong: count(answer::Outcome::Wrong),
         })
     }
 }
 
-impl<'a> From<&'a answer::RehearsedSource> for Source<'a> {
+impl<'a> From<&'a answer::RehearsedSource> for RehearsalSource<'a> {
     fn from(of: &'a answer::RehearsedSource) -> Self {
         Self {
             age_seconds: of.age.map(|age| age.as_secs_f64()),
@@ -304,7 +304,7 @@ fn distribution(of: answer::Distribution) -> &'static str {
     }
 }
 
-impl<'a> From<&'a answer::Scored> for Score<'a> {
+impl<'a> From<&'a answer::Scored> for ForecastScore<'a> {
     fn from(of: &'a answer::Scored) -> Self {
         Self { affected: (&of.affected).into(), evidence: &of.evidence, forecast: of.kind.name(), outcome: of.outcome.into() }
     }

@@ -21,7 +21,7 @@ pub struct Status<'a> {
     /// Resources with at least one value encrypted at rest, by provider and key; their values in plain text have a row too.
     pub encryption: Vec<Sealed<'a>>,
     /// The revisions between the oldest and the newest at which none of several sources can be read, ascending; empty for one source.
-    pub gaps: Vec<Gap<'a>>,
+    pub gaps: Vec<SourceGap<'a>>,
     /// Keys alive at the revision looked at.
     pub keys: u64,
     /// Versions of Kubernetes found in the data.
@@ -49,7 +49,7 @@ pub struct Status<'a> {
 
 /// Revisions at which none of several sources can be read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Gap<'a> {
+pub struct SourceGap<'a> {
     /// The source that ends before them.
     pub after: &'a str,
     /// The source that begins behind them.
@@ -245,7 +245,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
             bytes: Bytes { file: source.file_bytes, free: source.free_bytes, in_use: source.in_use_bytes },
             checksums: checksums(&source.checksums),
             encryption: sealed(report),
-            gaps: source.gaps.iter().map(Gap::from).collect(),
+            gaps: source.gaps.iter().map(SourceGap::from).collect(),
             keys: census.keys,
             kubernetes: Kubernetes {
                 apiserver: report.release.map(|release| release.to_string()),
@@ -274,7 +274,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
     }
 }
 
-impl<'a> From<&'a ketcd_store::PartGap> for Gap<'a> {
+impl<'a> From<&'a ketcd_store::PartGap> for SourceGap<'a> {
     fn from(gap: &'a ketcd_store::PartGap) -> Self {
         Self { after: &gap.after, before: &gap.before, from: gap.from.0, to: gap.to.0 }
     }

@@ -5,21 +5,21 @@ use serde::Serialize;
 
 use super::change::ObjectChange;
 use super::common::{ActorFrom, Subject, Time};
-use super::window::Window;
+use super::window::HistoryWindow;
 
 /// What `timeline` prints.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum Timelines<'a> {
     /// `-o json` of several objects.
-    List(List<'a>),
+    List(TimelineList<'a>),
     /// `-o json` of one object, and each line of `-o ndjson`: a timeline.
     Timeline(Box<Timeline<'a>>),
 }
 
 /// Several timelines.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct List<'a> {
+pub struct TimelineList<'a> {
     /// The timelines.
     pub items: Vec<Timeline<'a>>,
     /// `List`.
@@ -27,7 +27,7 @@ pub struct List<'a> {
     pub kind: &'static str,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// The timeline of one object.
@@ -46,7 +46,7 @@ pub struct Timeline<'a> {
     /// The Kubernetes Events about it.
     pub events: Vec<Event<'a>>,
     /// Where versions are missing.
-    pub gaps: Vec<Gap<'a>>,
+    pub gaps: Vec<VersionGap<'a>>,
     /// Which object it is.
     pub object: Subject<'a>,
     /// The oldest revision that is readable.
@@ -69,7 +69,7 @@ pub struct Timeline<'a> {
     pub waiting: Option<Vec<Waiting<'a>>>,
     /// The stretch of history that was asked for, in `-o json` of one object; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// Something that happened to an object.
@@ -102,7 +102,7 @@ pub struct Phase<'a> {
 /// A place where versions are missing.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Gap<'a> {
+pub struct VersionGap<'a> {
     /// The last readable revision before it; null where the readable history begins with the gap.
     pub after_revision: Option<i64>,
     /// How the object stood after the gap. For people: the words are not part of the contract.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
-use super::window::Window as HistoryWindow;
+use super::window::HistoryWindow;
 use crate::page::TriagePage;
 use crate::since_last::{EarlierTrouble, GoneTrouble, identity};
 use crate::words::{absence_words, intervention_words, shared_words, trouble};
@@ -20,7 +20,7 @@ pub struct Triage<'a> {
     /// Why there was nothing to look at; null where there was something. Then that `findings` is empty says nothing.
     pub absence: Option<Absence>,
     /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SuspectChange>,
     /// Which cluster it is of.
     pub cluster: ClusterIdentity<'a>,
     /// What is wrong, the most important first; empty if nothing is wrong, as far as `absence` and `notDecoded` allow that conclusion.
@@ -52,7 +52,7 @@ pub struct Triage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<HistoryWindow>,
     /// The stretches of time whose changes were read, ascending.
-    pub windows: Vec<Window>,
+    pub windows: Vec<WindowRead>,
 }
 
 /// What tells clusters apart, as far as it is known.
@@ -199,7 +199,7 @@ pub struct Message<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
     /// The change; it is among `changes` too.
-    pub change: Change,
+    pub change: SuspectChange,
     /// How it concerns the finding: `Object` (one that has the trouble), `Owner`, `Node`, `Configuration`, `Claim` or `Class`. There may be more in time.
     pub relation: &'static str,
     /// How many seconds before the finding began it was made; null where that is not known.
@@ -209,7 +209,7 @@ pub struct Cause {
 /// What somebody changed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct SuspectChange {
     /// Who; null where it is not known.
     pub by: Option<String>,
     /// How that is known; null where it is not.
@@ -231,7 +231,7 @@ pub struct Change {
 /// A stretch of time whose changes were read.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Window {
+pub struct WindowRead {
     /// Its begin.
     pub from: Time,
     /// Whether the readable history begins within it.
@@ -368,7 +368,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             windows: page
                 .windows
                 .iter()
-                .map(|window| Window { from: Time(window.from), is_cut: window.is_cut, to: Time(window.to) })
+                .map(|window| WindowRead { from: Time(window.from), is_cut: window.is_cut, to: Time(window.to) })
                 .collect(),
         }
     }
@@ -457,9 +457,9 @@ fn gone(of: &GoneTrouble) -> Finding<'_> {
     }
 }
 
-fn change(attributed: &AttributedChange) -> Option<Change> {
+fn change(attributed: &AttributedChange) -> Option<SuspectChange> {
     let subject = timeline::Subject::of(attributed.change.object()?);
-    Some(Change {
+    Some(SuspectChange {
         by: attributed.by().map(|by| by.to_string()),
         by_from: ActorFrom::of(attributed.by().as_ref()),
         kind: subject.kind,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::Time;
-use super::window::Window;
+use super::window::HistoryWindow;
 use crate::page::UsagePage;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_cluster::usage::{Large, NamedKey};
@@ -19,7 +19,7 @@ pub enum Usages<'a> {
     /// `-o json`.
     Usage(Box<Usage<'a>>),
     /// Each line of `-o ndjson`.
-    Row(Row<'a>),
+    Row(UsageRow<'a>),
 }
 
 /// What fills etcd and who writes so much.
@@ -27,7 +27,7 @@ pub enum Usages<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Usage<'a> {
     /// The keys with the most changes, the busiest first.
-    pub busiest: Vec<Row<'a>>,
+    pub busiest: Vec<UsageRow<'a>>,
     /// One update in this many was compared with what it replaced; 0 where none was.
     pub compared_every: u64,
     /// Whether values were read. Where not, bytes are null, and growth is estimated from the keys and the size of the database.
@@ -43,15 +43,15 @@ pub struct Usage<'a> {
     /// Bytes by which what is live grows in an hour; null where neither bytes nor the database's size or no times are known.
     pub live_bytes_per_hour: Option<f64>,
     /// By field manager, the most writes first; null where no values were read.
-    pub managers: Option<Vec<Row<'a>>>,
+    pub managers: Option<Vec<UsageRow<'a>>>,
     /// By namespace, the most changes first.
-    pub namespaces: Vec<Row<'a>>,
+    pub namespaces: Vec<UsageRow<'a>>,
     /// The quota in bytes; null where it is neither known nor given.
     pub quota: Option<u64>,
     /// By resource, the most changes first.
-    pub resources: Vec<Row<'a>>,
+    pub resources: Vec<UsageRow<'a>>,
     /// What was counted.
-    pub span: Span,
+    pub span: CountedSpan,
     /// All of it.
     pub total: Sums,
     /// Revisions of the span, at least, that are not among the writes and deletions, as their keys were made and deleted in between; null where every
@@ -59,7 +59,7 @@ pub struct Usage<'a> {
     pub unseen_revisions: Option<u64>,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
     /// Bytes that are written in an hour; null where neither bytes nor the database's size or no times are known.
     pub written_bytes_per_hour: Option<f64>,
 }
@@ -67,7 +67,7 @@ pub struct Usage<'a> {
 /// What was counted.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Span {
+pub struct CountedSpan {
     /// The revision after which changes count.
     pub after: i64,
     /// Its time; null where nothing dates it.
@@ -83,7 +83,7 @@ pub struct Span {
 /// Sums of one resource, namespace, manager or key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Row<'a> {
+pub struct UsageRow<'a> {
     /// What the sums are of.
     pub by: By,
     /// etcd's key; absent for sums of many keys.
@@ -211,7 +211,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             namespaces: rows(page, By::Namespace, &page.namespaces),
             quota: page.quota,
             resources: rows(page, By::Resource, &page.resources),
-            span: Span {
+            span: CountedSpan {
                 after: page.span.0.0,
                 after_time: page.times.map(|(from, _)| Time(from.time)),
                 seconds: page.seconds(),
@@ -227,7 +227,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
 }
 
 /// All rows, as `-o ndjson` prints them.
-pub fn all_rows(page: &UsagePage) -> Vec<Row<'_>> {
+pub fn all_rows(page: &UsagePage) -> Vec<UsageRow<'_>> {
     let mut all = rows(page, By::Resource, &page.resources);
     all.extend(rows(page, By::Namespace, &page.namespaces));
     all.extend(page.managers.iter().flat_map(|managers| rows(page, By::Manager, managers)));
@@ -235,18 +235,18 @@ pub fn all_rows(page: &UsagePage) -> Vec<Row<'_>> {
     all
 }
 
-fn rows<'a>(page: &UsagePage, by: By, of: &'a [(String, Sum)]) -> Vec<Row<'a>> {
-    of.iter().map(|(name, sum)| Row { by, key: None, kind: None, namespace: None, name, sums: sums(page, *sum) }).collect()
+fn rows<'a>(page: &UsagePage, by: By, of: &'a [(String, Sum)]) -> Vec<UsageRow<'a>> {
+    of.iter().map(|(name, sum)| UsageRow { by, key: None, kind: None, namespace: None, name, sums: sums(page, *sum) }).collect()
 }
 
 /// The rows of single keys.
-fn keys(page: &UsagePage) -> Vec<Row<'_>> {
+fn keys(page: &UsagePage) -> Vec<UsageRow<'_>> {
     page.keys.iter().map(|(key, sum)| key_row(key, sums(page, *sum))).collect()
 }
 
-fn key_row(key: &NamedKey, sums: Sums) -> Row<'_> {
+fn key_row(key: &NamedKey, sums: Sums) -> UsageRow<'_> {
     let KeySubject { kind, namespace, name } = &key.subject;
-    Row { by: By::Key, key: Some(key.text()), kind: Some(kind), namespace: Some(namespace), name, sums }
+    UsageRow { by: By::Key, key: Some(key.text()), kind: Some(kind), namespace: Some(namespace), name, sums }
 }
 
 fn sums(page: &UsagePage, sum: Sum) -> Sums {

@@ -25,7 +25,7 @@ pub struct Ranking<'a> {
     /// The sources: what can be restored first, in that the newest first.
     pub sources: Vec<Ranked<'a>>,
     /// The worst of their verdicts, with which the exit code goes.
-    pub verdict: Verdict,
+    pub verdict: VerificationVerdict,
 }
 
 /// One of several sources.
@@ -52,7 +52,7 @@ pub struct Verification<'a> {
     /// etcd's cluster id in hexadecimal; null where it is not known.
     pub cluster_id: Option<&'a str>,
     /// What is wrong, the weightiest first.
-    pub findings: Vec<Finding<'a>>,
+    pub findings: Vec<VerifyFinding<'a>>,
     /// etcd's HashKV of all that it holds, which a running member at the same revision and compaction gives too; null where it cannot be computed.
     pub hash_kv: Option<HashKv>,
     /// Keys that are alive at the newest revision.
@@ -66,11 +66,11 @@ pub struct Verification<'a> {
     /// What was not checked and why, one phrase per item. For people: the words are not part of the contract.
     pub not_checked: &'a [String],
     /// The readable revisions.
-    pub revisions: Revisions,
+    pub revisions: VerifiedRevisions,
     /// What it is.
     pub source: SourceKind,
     /// The verdict, with which the exit code goes.
-    pub verdict: Verdict,
+    pub verdict: VerificationVerdict,
     /// When the newest revision that can be dated was written; null where nothing dates it.
     pub written: Option<Time>,
 }
@@ -78,7 +78,7 @@ pub struct Verification<'a> {
 /// A verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
+pub enum VerificationVerdict {
     /// Nothing is wrong, as far as it was checked. Findings that weigh little may be there. Exit code 0.
     Good,
     /// It can be used, and something in it needs a look. Exit code 1.
@@ -89,7 +89,7 @@ pub enum Verdict {
 
 /// One thing that is wrong, or may be: evidence, not an accusation.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Finding<'a> {
+pub struct VerifyFinding<'a> {
     /// What shows it, one fact per item. For people: the words are not part of the contract.
     pub evidence: &'a [String],
     /// The key; null where it is not about one.
@@ -149,7 +149,7 @@ pub struct Log {
 /// The readable revisions.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Revisions {
+pub struct VerifiedRevisions {
     /// The revision at which etcd compacted; null where it never did.
     pub compacted: Option<i64>,
     /// The newest revision.
@@ -188,14 +188,14 @@ impl<'a> From<&'a answer::Verification> for Verification<'a> {
             bytes: of.bytes,
             checked: &of.checked,
             cluster_id: of.cluster_id.as_deref(),
-            findings: of.findings.iter().map(Finding::from).collect(),
+            findings: of.findings.iter().map(VerifyFinding::from).collect(),
             hash_kv: of.hash_kv.map(HashKv::from),
             keys: of.keys,
             log: of.log.map(Log::from),
             members: of.members.iter().map(Member::from).collect(),
             name: &of.name,
             not_checked: &of.not_checked,
-            revisions: Revisions {
+            revisions: VerifiedRevisions {
                 compacted: of.span.compacted.map(|revision| revision.0),
                 newest: of.span.newest.0,
                 oldest_readable: of.span.oldest.0,
@@ -208,7 +208,7 @@ impl<'a> From<&'a answer::Verification> for Verification<'a> {
     }
 }
 
-impl<'a> From<&'a answer::Finding> for Finding<'a> {
+impl<'a> From<&'a answer::Finding> for VerifyFinding<'a> {
     fn from(of: &'a answer::Finding) -> Self {
         Self {
             evidence: &of.evidence,
@@ -221,7 +221,7 @@ impl<'a> From<&'a answer::Finding> for Finding<'a> {
     }
 }
 
-mirrored!(answer::Verdict => Verdict: Good, Findings, Bad);
+mirrored!(answer::Verdict => VerificationVerdict: Good, Findings, Bad);
 
 mirrored!(answer::Weight => Weight: Low, Medium, High);
 

@@ -19,7 +19,7 @@ pub enum Watched<'a> {
     /// A line of `-o ndjson`: a change.
     ChangeWithObject(ChangeWithObject<'a>),
     /// A line of `-o ndjson`: changes that cannot be read any more.
-    Gap(Gap),
+    Gap(CompactedGap),
 }
 
 /// What is there before the changes.
@@ -46,7 +46,7 @@ pub struct Initial<'a> {
 
 /// Revisions that were compacted before they could be read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Gap {
+pub struct CompactedGap {
     /// `GAP`.
     #[serde(rename = "type")]
     #[schemars(extend("const" = "GAP"))]

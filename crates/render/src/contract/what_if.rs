@@ -28,7 +28,7 @@ pub struct Decisions<'a> {
     /// How many there are of each verdict.
     pub counts: BTreeMap<&'static str, usize>,
     /// The decisions, in the order in which they were made.
-    pub decisions: Vec<Decision<'a>>,
+    pub decisions: Vec<ReplayedDecision<'a>>,
 }
 
 /// What another scheduler would have decided.
@@ -53,7 +53,7 @@ pub enum DecisionVerdict {
 /// A recorded decision, evaluated by another scheduler.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision<'a> {
+pub struct ReplayedDecision<'a> {
     /// The scheduler's message, where the pod would find no node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,
@@ -88,7 +88,7 @@ impl DecisionVerdict {
     }
 }
 
-impl<'a> From<&'a answer::JudgedDecision> for Decision<'a> {
+impl<'a> From<&'a answer::JudgedDecision> for ReplayedDecision<'a> {
     fn from(judged: &'a answer::JudgedDecision) -> Self {
         let plain = |verdict| Self {
             message: None,
@@ -113,7 +113,7 @@ impl<'a> From<&'a answer::JudgedDecision> for Decision<'a> {
 
 impl<'a> From<&'a [answer::JudgedDecision]> for Decisions<'a> {
     fn from(judged: &'a [answer::JudgedDecision]) -> Self {
-        let decisions: Vec<Decision<'a>> = judged.iter().map(Decision::from).collect();
+        let decisions: Vec<ReplayedDecision<'a>> = judged.iter().map(ReplayedDecision::from).collect();
         let mut counts = BTreeMap::new();
         decisions.iter().for_each(|decision| *counts.entry(decision.verdict.name()).or_default() += 1);
         Self { counts, decisions }
@@ -131,7 +131,7 @@ pub struct WhatIf<'a> {
     /// The revision that the simulation began with.
     pub evaluated_revision: i64,
     /// What happens, in order.
-    pub events: Vec<Event<'a>>,
+    pub events: Vec<FutureEvent<'a>>,
     /// How many more fit, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit<'a>>,
@@ -142,7 +142,7 @@ pub struct WhatIf<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<Vec<Loss<'a>>>,
     /// What the nodes carry, by their names.
-    pub nodes: BTreeMap<&'a str, Node>,
+    pub nodes: BTreeMap<&'a str, LoadedNode>,
     /// Which nodes could be drained, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare: Option<Spare<'a>>,
@@ -187,7 +187,7 @@ pub struct Loss<'a> {
     /// The nodes.
     pub nodes: &'a [String],
     /// The pods that find no place.
-    pub waiting: Vec<Waiting<'a>>,
+    pub waiting: Vec<WaitingPod<'a>>,
 }
 
 /// Which nodes could be drained.
@@ -228,7 +228,7 @@ pub enum EventType {
 /// Something that happens to a pod.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Event<'a> {
+pub struct FutureEvent<'a> {
     /// How long after the moment looked at, in seconds of the simulation's clock.
     pub after_seconds: f64,
     /// The disruption budget that decides.
@@ -294,7 +294,7 @@ pub struct Fit<'a> {
 /// What a node carries before and after; null where it is not there.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Node {
+pub struct LoadedNode {
     /// After.
     pub after: Option<Load>,
     /// Before.
@@ -338,13 +338,13 @@ pub struct Summary<'a> {
     /// How many found a node.
     pub scheduled: usize,
     /// The pods that wait for a node at the end.
-    pub waiting: Vec<Waiting<'a>>,
+    pub waiting: Vec<WaitingPod<'a>>,
 }
 
 /// A pod that waits at the end.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Waiting<'a> {
+pub struct WaitingPod<'a> {
     /// The scheduler's last message; null where it was not tried again.
     pub message: Option<&'a str>,
     /// The pod.
@@ -370,7 +370,7 @@ impl From<answer::NodeLoad> for Load {
     }
 }
 
-impl<'a> From<&'a answer::SimulatedEvent> for Event<'a> {
+impl<'a> From<&'a answer::SimulatedEvent> for FutureEvent<'a> {
     fn from(event: &'a answer::SimulatedEvent) -> Self {
         Self {
             after_seconds: event.after as f64 / 1000.0,
@@ -397,16 +397,16 @@ impl<'a> From<&'a answer::SimulatedEvent> for Event<'a> {
 
 impl<'a> From<&'a answer::WhatIf> for WhatIf<'a> {
     fn from(answer: &'a answer::WhatIf) -> Self {
-        let mut nodes: BTreeMap<&str, Node> = BTreeMap::new();
+        let mut nodes: BTreeMap<&str, LoadedNode> = BTreeMap::new();
         for name in answer.before.keys().chain(answer.after.keys()) {
             let of = |loads: &answer::Loads| loads.get(name).copied().map(Load::from);
-            nodes.insert(name, Node { after: of(&answer.after), before: of(&answer.before) });
+            nodes.insert(name, LoadedNode { after: of(&answer.after), before: of(&answer.before) });
         }
         Self {
             actions: &answer.actions,
             caveats: answer.caveats.iter().map(caveat).collect(),
             evaluated_revision: answer.revision,
-            events: answer.events.iter().map(Event::from).collect(),
+            events: answer.events.iter().map(FutureEvent::from).collect(),
             fit: answer.fit.as_ref().map(|fit| Fit { count: fit.count, message: fit.message.as_deref() }),
             futures: answer.futures.as_ref().map(Futures::from),
             losses: answer.losses.as_ref().map(|losses| losses.iter().map(Loss::from).collect()),
@@ -431,7 +431,7 @@ impl<'a> From<&'a answer::Futures> for Futures<'a> {
 
 impl<'a> From<&'a answer::Loss> for Loss<'a> {
     fn from(loss: &'a answer::Loss) -> Self {
-        let waiting = loss.waiting.iter().map(|(pod, message)| Waiting { message: message.as_deref(), pod: pod.into() }).collect();
+        let waiting = loss.waiting.iter().map(|(pod, message)| WaitingPod { message: message.as_deref(), pod: pod.into() }).collect();
         Self { budgets: &loss.budgets, evicted: loss.evicted, name: &loss.name, nodes: &loss.nodes, waiting }
     }
 }
@@ -446,7 +446,7 @@ impl<'a> From<&'a answer::Spare> for Spare<'a> {
 impl<'a> From<&'a answer::WhatIf> for Summary<'a> {
     fn from(answer: &'a answer::WhatIf) -> Self {
         let count = |what: answer::Happening| answer.count(what);
-        let waiting = answer.waiting.iter().map(|(pod, message)| Waiting { message: message.as_deref(), pod: pod.into() });
+        let waiting = answer.waiting.iter().map(|(pod, message)| WaitingPod { message: message.as_deref(), pod: pod.into() });
         Self {
             blocked: count(answer::Happening::Blocked),
             created: count(answer::Happening::Created),

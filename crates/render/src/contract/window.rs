@@ -7,8 +7,7 @@ use super::common::Time;
 
 /// The stretch of history that was asked for, as its words were resolved.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "HistoryWindow")]
-pub struct Window {
+pub struct HistoryWindow {
     /// Changes after this end count; null where no beginning was asked for.
     pub since: Option<WindowEnd>,
     /// The state at this end is looked at; null where the newest one is.
@@ -24,7 +23,7 @@ pub struct WindowEnd {
     pub time: Option<Time>,
 }
 
-impl From<ketcd_cluster::Window> for Window {
+impl From<ketcd_cluster::Window> for HistoryWindow {
     fn from(window: ketcd_cluster::Window) -> Self {
         Self { since: window.since.map(WindowEnd::from), until: window.until.map(WindowEnd::from) }
     }

@@ -20,7 +20,7 @@ use super::change_text::{ChangeWriter, Options};
 use super::command_line::Invocation;
 use super::event::{EventTable, EventView};
 use super::style::{self, FAINT, STRONG, StyledWrite, paint};
-use super::table::{Cell, STATE_HEADINGS, View, cells, fields};
+use super::table::{Cell, STATE_HEADINGS, TableView, cells, fields};
 use super::value::{broken, columns};
 use ketcd_history::state::state_of;
 use ketcd_kube::Release;
@@ -47,8 +47,8 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn view(self) -> View {
-        View { now: self.now, is_wide: false, release: self.release }
+    fn view(self) -> TableView {
+        TableView { now: self.now, is_wide: false, release: self.release }
     }
 
     /// How long ago a time of an object was, as kubectl writes it; empty if there is none.

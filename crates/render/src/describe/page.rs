@@ -14,12 +14,12 @@ const MIN_VALUE_COLUMNS: usize = 20;
 /// Lines that are not aligned yet.
 pub(super) struct Page {
     width: Option<usize>,
-    lines: Vec<PageLine>,
+    lines: Vec<DescribedLine>,
     /// What stands below the lines.
     text: Vec<String>,
 }
 
-struct PageLine {
+struct DescribedLine {
     level: usize,
     label: String,
     /// One entry per line; `None` for a heading.
@@ -34,7 +34,7 @@ impl Page {
 
     /// Adds a heading; what follows on deeper levels stands under it.
     pub(super) fn heading(&mut self, level: usize, text: impl Into<String>) {
-        self.lines.push(PageLine { level, label: text.into(), values: None });
+        self.lines.push(DescribedLine { level, label: text.into(), values: None });
     }
 
     /// Adds a field, unless its value is empty.
@@ -46,7 +46,7 @@ impl Page {
     pub(super) fn list(&mut self, level: usize, label: &str, mut values: Vec<String>) {
         values.retain(|value| !value.is_empty());
         if !values.is_empty() {
-            self.lines.push(PageLine { level, label: format!("{label}:"), values: Some(values) });
+            self.lines.push(DescribedLine { level, label: format!("{label}:"), values: Some(values) });
         }
     }
 
@@ -81,9 +81,9 @@ impl Page {
     }
 
     /// The fields of the same block: those of the same level with no heading between.
-    fn beside(&self, place: usize) -> impl Iterator<Item = &PageLine> {
+    fn beside(&self, place: usize) -> impl Iterator<Item = &DescribedLine> {
         let level = self.lines[place].level;
-        let belongs = move |line: &&PageLine| line.values.is_some() && line.level == level;
+        let belongs = move |line: &&DescribedLine| line.values.is_some() && line.level == level;
         let before = self.lines[..place].iter().rev().take_while(belongs);
         before.chain(self.lines[place..].iter().take_while(belongs))
     }

@@ -51,7 +51,7 @@ pub(super) fn pieces(text: &str) -> Result<Vec<TemplatePiece>, GoTemplateError> 
             (rest, trims) = after_comment(action)?;
             continue;
         }
-        let mut words = Words { rest: action, tokens: Vec::new() };
+        let mut words = TemplateWords { rest: action, tokens: Vec::new() };
         trims = words.read()?;
         rest = words.rest;
         pieces.push(TemplatePiece::Action(words.tokens));
@@ -78,12 +78,12 @@ fn after_comment(action: &str) -> Result<(&str, bool), GoTemplateError> {
     trimmed.map(|rest| (rest, true)).ok_or_else(|| GoTemplateError::new("comment ends before closing delimiter"))
 }
 
-struct Words<'t> {
+struct TemplateWords<'t> {
     rest: &'t str,
     tokens: Vec<Token>,
 }
 
-impl Words<'_> {
+impl TemplateWords<'_> {
     /// Reads the words up to the end of the action; returns whether blanks after it go.
     fn read(&mut self) -> Result<bool, GoTemplateError> {
         loop {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::command_line::{CommandLine, Invocation};
-use crate::since_last::SinceLast;
+use crate::since_last::SinceEarlier;
 use crate::words::trouble;
 use ketcd_cluster::triage::{Absence, Answer, Cause, ChangeWindow, StorageFacts, Warning};
 use ketcd_history::AttributedChange;
@@ -55,7 +55,7 @@ pub struct TriagePage<'a> {
     /// The addresses and selectors that were asked for.
     pub asked: &'a [String],
     /// What became of the troubles since an earlier triage, where one is given. The findings are split by it.
-    pub since_last: Option<&'a SinceLast>,
+    pub since_last: Option<&'a SinceEarlier>,
     /// The call of ketcd that suggested commands begin with.
     pub invocation: &'a Invocation,
     /// Whether all is shown, in full.

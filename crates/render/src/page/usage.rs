@@ -1,7 +1,7 @@
 //! What `usage` shows.
 
 use crate::duration;
-use ketcd_cluster::usage::{Large, Left, Managers, NamedKey, UsageData};
+use ketcd_cluster::usage::{Large, Left, ManagerSums, NamedKey, UsageData};
 use ketcd_history::clock::Dated;
 use ketcd_history::usage::Sum;
 use ketcd_store::{Revision, SourceStatus};
@@ -33,7 +33,7 @@ pub struct UsagePage {
     /// By namespace.
     pub namespaces: Vec<(String, Sum)>,
     /// By field manager; `None` where no values were read.
-    pub managers: Option<Managers>,
+    pub managers: Option<ManagerSums>,
     /// The busiest keys.
     pub keys: Vec<(NamedKey, Sum)>,
     /// The largest objects.

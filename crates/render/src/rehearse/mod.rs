@@ -9,4 +9,4 @@ mod text;
 
 pub use markdown::write_markdown;
 pub use scores::write_scores;
-pub use text::{Amount, write_text};
+pub use text::{RehearsalAmount, write_text};

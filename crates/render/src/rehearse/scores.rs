@@ -5,7 +5,7 @@ use std::io;
 
 use ketcd_cluster::rehearse::{Outcome, Scored};
 
-use super::text::Amount;
+use super::text::RehearsalAmount;
 use crate::style::{ADDED, FAINT, REMOVED, STRONG, Style, StyledWrite, WARNING, paint};
 use crate::visible::visible;
 use crate::words::grouped;
@@ -18,7 +18,7 @@ const MAX_WRONG_SHOWN: usize = 20;
 ///
 /// # Errors
 /// The stream's.
-pub fn write_scores(scored: &[Scored], live: &str, amount: Amount, out: &mut dyn StyledWrite) -> io::Result<()> {
+pub fn write_scores(scored: &[Scored], live: &str, amount: RehearsalAmount, out: &mut dyn StyledWrite) -> io::Result<()> {
     let count = |outcome: Outcome| scored.iter().filter(|one| one.outcome == outcome).count();
     let (right, wrong, hidden) = (count(Outcome::Right), count(Outcome::Wrong), count(Outcome::NotObservable));
     let word = match (wrong, right) {
@@ -30,8 +30,8 @@ pub fn write_scores(scored: &[Scored], live: &str, amount: Amount, out: &mut dyn
     writeln!(out, "{word}: {counts} in {}", visible(live))?;
     for outcome in Outcome::ALL {
         let of_outcome: Vec<&Scored> = scored.iter().filter(|one| one.outcome == outcome).collect();
-        if amount == Amount::All || outcome == Outcome::Wrong {
-            write_each(&of_outcome, outcome, if amount == Amount::Screen { MAX_WRONG_SHOWN } else { usize::MAX }, out)?;
+        if amount == RehearsalAmount::All || outcome == Outcome::Wrong {
+            write_each(&of_outcome, outcome, if amount == RehearsalAmount::Screen { MAX_WRONG_SHOWN } else { usize::MAX }, out)?;
         } else {
             write_counts(&of_outcome, outcome, out)?;
         }
@@ -111,7 +111,7 @@ mod tests {
             scored(ForecastKind::Tokens, "web-3\x1b", Outcome::NotObservable, "only a request shows it"),
         ];
         assert_eq!(
-            plain(|out| write_scores(&all, "https://10.0.0.1:2379", Amount::Screen, out)),
+            plain(|out| write_scores(&all, "https://10.0.0.1:2379", RehearsalAmount::Screen, out)),
             "\
 WRONG: 2 right, 1 wrong, 1 not observable in https://10.0.0.1:2379
 wrong     lost objects: pod/shop/web-2  it is there, with the same uid
@@ -119,12 +119,12 @@ right     2 unknown pods  the API has no such pod
 not seen  1 tokens  only a request shows it
 "
         );
-        let wide = plain(|out| write_scores(&all, "live", Amount::All, out));
+        let wide = plain(|out| write_scores(&all, "live", RehearsalAmount::All, out));
         assert!(wide.contains("not seen  tokens: pod/shop/web-3\\x1b  only a request shows it"), "{wide}");
         let many = vec![all[2].clone(); 2 * MAX_WRONG_SHOWN];
-        assert!(plain(|out| write_scores(&many, "live", Amount::Screen, out)).ends_with("20 more (-o wide shows all)\n"));
-        assert_eq!(plain(|out| write_scores(&many, "live", Amount::Forecasts, out)).lines().count(), 1 + 2 * MAX_WRONG_SHOWN);
-        assert!(plain(|out| write_scores(&all[..2], "live", Amount::Screen, out)).starts_with("RIGHT: 2 right, 0 wrong"));
-        assert!(plain(|out| write_scores(&[], "live", Amount::Screen, out)).starts_with("NOT OBSERVABLE: 0 right"));
+        assert!(plain(|out| write_scores(&many, "live", RehearsalAmount::Screen, out)).ends_with("20 more (-o wide shows all)\n"));
+        assert_eq!(plain(|out| write_scores(&many, "live", RehearsalAmount::Forecasts, out)).lines().count(), 1 + 2 * MAX_WRONG_SHOWN);
+        assert!(plain(|out| write_scores(&all[..2], "live", RehearsalAmount::Screen, out)).starts_with("RIGHT: 2 right, 0 wrong"));
+        assert!(plain(|out| write_scores(&[], "live", RehearsalAmount::Screen, out)).starts_with("NOT OBSERVABLE: 0 right"));
     }
 }

@@ -26,7 +26,7 @@ const MAX_NOT_KNOWN_SHOWN: usize = 2;
 
 /// How much of a rehearsal is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
+pub enum RehearsalAmount {
     /// As much as fits the first screen of a terminal: what is left is counted.
     Screen,
     /// Every forecast, each with its first objects and its first command: nothing is folded where no screen is filled.
@@ -39,17 +39,17 @@ pub enum Amount {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(of: &Rehearsal, checklist: &CommandLine, amount: Amount, out: &mut dyn StyledWrite) -> io::Result<()> {
+pub fn write_text(of: &Rehearsal, checklist: &CommandLine, amount: RehearsalAmount, out: &mut dyn StyledWrite) -> io::Result<()> {
     head(of, out)?;
     // Nothing that follows is about this cluster.
     let is_of_another = of.is_of_one_cluster == Some(false);
-    let below: Vec<Line> =
+    let below: Vec<LabelledLine> =
         [sources(of, amount), if is_of_another { Vec::new() } else { way(of, checklist, amount) }, not_known(of, amount)]
             .into_iter()
             .flatten()
             .collect();
     if !is_of_another {
-        let taken = lines_of(&decision(of)) + below.iter().map(Line::lines).sum::<usize>();
+        let taken = lines_of(&decision(of)) + below.iter().map(LabelledLine::lines).sum::<usize>();
         write_forecasts(of, taken, amount, out)?;
     }
     below.iter().try_for_each(|line| line.write(out))
@@ -69,12 +69,12 @@ fn head(of: &Rehearsal, out: &mut dyn StyledWrite) -> io::Result<()> {
     }
 }
 
-fn write_forecasts(of: &Rehearsal, taken: usize, amount: Amount, out: &mut dyn StyledWrite) -> io::Result<()> {
+fn write_forecasts(of: &Rehearsal, taken: usize, amount: RehearsalAmount, out: &mut dyn StyledWrite) -> io::Result<()> {
     let forecasts: Vec<&Forecast> = Chapter::ALL.into_iter().flat_map(|chapter| of.chapter(chapter)).collect();
     let details = match amount {
-        Amount::Screen => details(&forecasts, taken, lines),
-        Amount::Forecasts => vec![Detail::Command; forecasts.len()],
-        Amount::All => vec![Detail::All; forecasts.len()],
+        RehearsalAmount::Screen => details(&forecasts, taken, lines),
+        RehearsalAmount::Forecasts => vec![Detail::Command; forecasts.len()],
+        RehearsalAmount::All => vec![Detail::All; forecasts.len()],
     };
     let (mut chapter, mut counted) = (None, Vec::new());
     for (forecast, detail) in forecasts.iter().zip(details) {
@@ -163,10 +163,10 @@ fn lines(of: &Forecast) -> Lines {
 }
 
 /// The sources, the best to restore first, where there are several.
-fn sources(of: &Rehearsal, amount: Amount) -> Vec<Line> {
+fn sources(of: &Rehearsal, amount: RehearsalAmount) -> Vec<LabelledLine> {
     let [_, _, ..] = &of.sources[..] else { return Vec::new() };
-    let shown = if amount == Amount::Screen { MAX_SOURCES_SHOWN } else { usize::MAX };
-    let mut lines: Vec<Line> = Vec::new();
+    let shown = if amount == RehearsalAmount::Screen { MAX_SOURCES_SHOWN } else { usize::MAX };
+    let mut lines: Vec<LabelledLine> = Vec::new();
     for (place, one) in of.sources.iter().enumerate().take(shown) {
         lines.push(line(if place == 0 { "sources" } else { "" }, &format!("{}. {}", place + 1, visible(&source(one)))));
     }
@@ -175,7 +175,7 @@ fn sources(of: &Rehearsal, amount: Amount) -> Vec<Line> {
 }
 
 /// The way in short: whose it is, how many steps it has, and the command that prints it whole.
-fn way(of: &Rehearsal, checklist: &CommandLine, amount: Amount) -> Vec<Line> {
+fn way(of: &Rehearsal, checklist: &CommandLine, amount: RehearsalAmount) -> Vec<LabelledLine> {
     let way = &of.way;
     if way.steps.is_empty() {
         return Vec::new();
@@ -184,7 +184,7 @@ fn way(of: &Rehearsal, checklist: &CommandLine, amount: Amount) -> Vec<Line> {
     let steps = if way.steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", way.steps.len()) };
     let bump = way.bump.map(|bump| format!(", revisions raised by {}", grouped(bump))).unwrap_or_default();
     let mut lines = vec![line("way", &visible(&format!("{}{evidence}: {steps}{bump}", distribution_words(way.distribution))))];
-    if amount == Amount::All {
+    if amount == RehearsalAmount::All {
         for (place, step) in way.steps.iter().enumerate() {
             lines.push(line("", &format!("{}. {}", place + 1, visible(&step_words(step)))));
             lines.extend(step.commands.iter().map(|command| line("", &format!("   {}", paint(ACTOR, command)))));
@@ -199,10 +199,10 @@ fn step_words(of: &Step) -> String {
     if of.place.is_empty() { of.says.clone() } else { format!("{}: {}", of.place, of.says) }
 }
 
-fn not_known(of: &Rehearsal, amount: Amount) -> Vec<Line> {
-    let shown = if amount == Amount::Screen { MAX_NOT_KNOWN_SHOWN } else { usize::MAX };
+fn not_known(of: &Rehearsal, amount: RehearsalAmount) -> Vec<LabelledLine> {
+    let shown = if amount == RehearsalAmount::Screen { MAX_NOT_KNOWN_SHOWN } else { usize::MAX };
     let label = |place: usize| if place == 0 { "not known" } else { "" };
-    let mut lines: Vec<Line> = of
+    let mut lines: Vec<LabelledLine> = of
         .not_known
         .iter()
         .enumerate()
@@ -213,22 +213,22 @@ fn not_known(of: &Rehearsal, amount: Amount) -> Vec<Line> {
     lines
 }
 
-fn more(all: usize, shown: usize) -> Option<Line> {
+fn more(all: usize, shown: usize) -> Option<LabelledLine> {
     let more = all.checked_sub(shown).filter(|more| *more > 0)?;
     Some(line("", &paint(FAINT, format!("{} more (-o wide shows all)", grouped(more))).to_string()))
 }
 
 /// A line with its label.
-struct Line {
+struct LabelledLine {
     label: &'static str,
     text: String,
 }
 
-fn line(label: &'static str, text: &str) -> Line {
-    Line { label, text: text.to_owned() }
+fn line(label: &'static str, text: &str) -> LabelledLine {
+    LabelledLine { label, text: text.to_owned() }
 }
 
-impl Line {
+impl LabelledLine {
     /// The lines of a screen that it takes; the marks of styles count, so that it is rather too many.
     fn lines(&self) -> usize {
         (LABEL_COLUMNS + self.text.chars().count()).div_ceil(SCREEN_COLUMNS)
@@ -246,14 +246,14 @@ mod tests {
     use crate::style::plain;
     use ketcd_cluster::rehearse::ForecastKind;
 
-    fn text(of: &Rehearsal, amount: Amount) -> String {
+    fn text(of: &Rehearsal, amount: RehearsalAmount) -> String {
         let checklist = CommandLine::of("ketcd rehearse snapshot.db --over etcd-2 -o markdown");
         plain(|out| write_text(of, &checklist, amount, out))
     }
 
     #[test]
     fn the_first_screen_is_the_decision_with_its_reasons() {
-        let shown = text(&rehearsal(), Amount::Screen);
+        let shown = text(&rehearsal(), RehearsalAmount::Screen);
         let (first, rest) = shown.split_once('\n').unwrap();
         assert!(
             first.starts_with("RESTORE of snapshot.db (r441846, 26 h old) over member etcd-2 (r512003): you lose 70,157 revisions"),
@@ -287,7 +287,7 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn wide_shows_every_object_and_every_command() {
-        let shown = text(&rehearsal(), Amount::All);
+        let shown = text(&rehearsal(), RehearsalAmount::All);
         assert!(shown.contains("deploy/shop/web  spec.replicas 3 → 5  by alice  r500000"), "{shown}");
         assert_eq!(shown.matches("pod/shop/web-").count(), 118, "{shown}");
         assert!(shown.contains("2. on etcd-1: Restore the data") && shown.contains("--mark-compacted"), "{shown}");
@@ -299,7 +299,7 @@ not known  what containers run: no kubelet was asked
         let low =
             |kind| Forecast::new(kind, Weight::Low, "a remark of the usual length about something", vec![affected("Secret", "a", "b")]);
         many.forecasts.extend(ForecastKind::ALL.into_iter().map(low));
-        let shown = text(&many, Amount::Screen);
+        let shown = text(&many, RehearsalAmount::Screen);
         assert!(
             shown.contains(&format!("{} more forecasts that weigh little (-o wide shows all)", 2 + ForecastKind::ALL.len())),
             "{shown}"
@@ -314,7 +314,7 @@ not known  what containers run: no kubelet was asked
         many.forecasts.extend(ForecastKind::ALL.into_iter().map(more));
         many.sources.extend((0..9).map(|number| source(&format!("etcd-{number}"), 7)));
         many.not_known = (0..9).map(|number| format!("thing {number}")).collect();
-        let shown = text(&many, Amount::Forecasts);
+        let shown = text(&many, RehearsalAmount::Forecasts);
         assert!(!shown.contains("(-o wide shows all)"), "{shown}");
         let counts = ["a remark", "9: secret/a/b", "ketcd ls", "etcd-8", "thing 8"].map(|part| shown.matches(part).count());
         let all = ForecastKind::ALL.len();
@@ -343,13 +343,13 @@ not known  what containers run: no kubelet was asked
             }
         });
         let lost = Rehearsal { forecasts: forecasts.collect(), ..rehearsal() };
-        let shown = text(&lost, Amount::Screen);
+        let shown = text(&lost, RehearsalAmount::Screen);
         let height: usize = shown.lines().map(lines_of).sum();
         assert!(height < 24, "{height} lines:\n{shown}");
         let (first, rest) = shown.split_once('\n').unwrap();
         assert!(first.contains("you lose 70,157 revisions: 3 namespaces (3 by people), ") && first.contains(" more; better: "), "{first}");
         assert!(rest.starts_with("lost       high    ") && rest.contains(" more forecasts (-o wide shows all)"), "{rest}");
-        assert!(text(&lost, Amount::All).matches("150,000 Pods").count() == ForecastKind::ALL.len(), "wide shows all");
+        assert!(text(&lost, RehearsalAmount::All).matches("150,000 Pods").count() == ForecastKind::ALL.len(), "wide shows all");
     }
 
     #[test]
@@ -367,7 +367,7 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn another_cluster_ends_the_answer() {
-        let shown = text(&Rehearsal { is_of_one_cluster: Some(false), ..rehearsal() }, Amount::Screen);
+        let shown = text(&Rehearsal { is_of_one_cluster: Some(false), ..rehearsal() }, RehearsalAmount::Screen);
         assert!(
             shown.contains("do not: the backup is of another cluster") && !shown.contains("lost  ") && !shown.contains("way  "),
             "{shown}"
@@ -376,7 +376,7 @@ not known  what containers run: no kubelet was asked
 
     #[test]
     fn names_drive_no_terminal() {
-        for amount in [Amount::Screen, Amount::Forecasts, Amount::All] {
+        for amount in [RehearsalAmount::Screen, RehearsalAmount::Forecasts, RehearsalAmount::All] {
             let shown = text(&hostile(), amount);
             assert!(!shown.contains('\x1b') && !shown.lines().any(|line| line.starts_with("# heading")), "{shown}");
         }

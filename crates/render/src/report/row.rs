@@ -15,7 +15,7 @@ use super::event::EventMark;
 use super::is_version;
 use super::packer::{Packed, Packer};
 use super::standing::Troubles;
-use crate::contract::change::Source;
+use crate::contract::change::ChangeSource;
 use crate::contract::common::KubernetesObject;
 use crate::timeline::detail as step_detail;
 use crate::value;
@@ -181,7 +181,7 @@ impl ReportRow {
             return Ok(0);
         }
         let version = json!({
-            "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
+            "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": ChangeSource::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
         });
         self.versions.push(&version)
@@ -248,7 +248,7 @@ impl ReportRow {
             return Ok(0);
         }
         let mut version = json!({
-            "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
+            "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": ChangeSource::from(change.origin),
             "by": attributed.by().map(|by| by.to_string()), "inferred": attributed.by().is_some_and(|actor| actor.from == ActorFrom::Inferred),
             "label": label,
         });

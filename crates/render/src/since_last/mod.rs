@@ -16,7 +16,7 @@ pub use earlier::{EarlierTriage, EarlierTrouble};
 
 /// What became of troubles since an earlier triage.
 #[derive(Clone, Debug)]
-pub struct SinceLast {
+pub struct SinceEarlier {
     /// The revision of the earlier one.
     pub revision: Revision,
     /// Its moment, where it shows it.
@@ -80,7 +80,7 @@ impl EarlierTriage {
     }
 }
 
-impl SinceLast {
+impl SinceEarlier {
     /// Compares an answer with an earlier triage, and splits its findings so that the troubles of each have one state.
     pub fn new(earlier: EarlierTriage, answer: &mut Answer) -> Self {
         let is_whole = answer.absence.is_none() && answer.not_decoded == 0 && !answer.is_partial;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{at, flag, joined, labels, list, name, text, text_or};
-use super::{Cells, Printer, View, human_duration};
+use super::{Cells, Printer, TableView, human_duration};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -37,7 +37,7 @@ fn entries(object: &Value, fields: &[&str]) -> String {
     fields.iter().map(count).sum::<usize>().to_string()
 }
 
-fn binding(object: &Value, view: View) -> Vec<String> {
+fn binding(object: &Value, view: TableView) -> Vec<String> {
     let subjects = |kind: &str| -> String {
         let own = list(object, "subjects").iter().filter(|subject| text(subject, "kind") == kind);
         let shown = own.map(|subject| match kind {
@@ -50,7 +50,7 @@ fn binding(object: &Value, view: View) -> Vec<String> {
     vec![name(object), role, view.age(object), subjects("User"), subjects("Group"), subjects("ServiceAccount")]
 }
 
-fn signing_request(object: &Value, view: View) -> Vec<String> {
+fn signing_request(object: &Value, view: TableView) -> Vec<String> {
     let has = |wanted: &str| list(object, "status.conditions").iter().any(|condition| text(condition, "type") == wanted);
     let mut condition = match () {
         () if has("Denied") => "Denied".to_owned(),
@@ -75,7 +75,7 @@ fn signing_request(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn pod_certificate_request(object: &Value, _: View) -> Vec<String> {
+fn pod_certificate_request(object: &Value, _: TableView) -> Vec<String> {
     let ends = list(object, "status.conditions").iter().map(|condition| text(condition, "type"));
     let state = ends.rev().find(|end| matches!(*end, "Issued" | "Denied" | "Failed")).unwrap_or("Pending");
     let mut cells = vec![name(object)];
@@ -85,7 +85,7 @@ fn pod_certificate_request(object: &Value, _: View) -> Vec<String> {
 }
 
 /// As kubectl up to 1.24 showed what 1.25 removed.
-fn pod_security_policy(object: &Value, _: View) -> Vec<String> {
+fn pod_security_policy(object: &Value, _: TableView) -> Vec<String> {
     let rule = |field: &str| text(&object["spec"][field], "rule").to_owned();
     vec![
         name(object),

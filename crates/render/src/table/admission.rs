@@ -4,7 +4,7 @@ use ketcd_kube::condition;
 use serde_json::Value;
 
 use super::fields::{at, count, first_three, int, list, name, scalar, selector, text, text_or};
-use super::{Cells, Printer, View};
+use super::{Cells, Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -49,7 +49,7 @@ fn param_ref(object: &Value) -> String {
     }
 }
 
-fn api_service(object: &Value, view: View) -> Vec<String> {
+fn api_service(object: &Value, view: TableView) -> Vec<String> {
     let service = at(object, "spec.service")
         .map_or("Local".to_owned(), |service| format!("{}/{}", text(service, "namespace"), text(service, "name")));
     let available = condition(object, "Available").map_or("Unknown".to_owned(), |condition| {
@@ -61,7 +61,7 @@ fn api_service(object: &Value, view: View) -> Vec<String> {
     vec![name(object), service, available, view.age(object)]
 }
 
-fn flow_schema(object: &Value, view: View) -> Vec<String> {
+fn flow_schema(object: &Value, view: TableView) -> Vec<String> {
     vec![
         name(object),
         text(object, "spec.priorityLevelConfiguration.name").to_owned(),
@@ -72,7 +72,7 @@ fn flow_schema(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn priority_level(object: &Value, view: View) -> Vec<String> {
+fn priority_level(object: &Value, view: TableView) -> Vec<String> {
     let number = |path: &str| at(object, path).map_or("<none>".to_owned(), scalar);
     let is_limited = at(object, "spec.limited").is_some();
     // v1beta1 and v1beta2 called them assured; unset means 30.
@@ -83,14 +83,14 @@ fn priority_level(object: &Value, view: View) -> Vec<String> {
     vec![name(object), kind, shares, queuing("queues"), queuing("handSize"), queuing("queueLengthLimit"), view.age(object)]
 }
 
-fn storage_version(object: &Value, view: View) -> Vec<String> {
+fn storage_version(object: &Value, view: TableView) -> Vec<String> {
     let common = at(object, "status.commonEncodingVersion").map_or("<unset>".to_owned(), scalar);
     let version = |server: &Value| format!("{}={}", text(server, "apiServerID"), text(server, "encodingVersion"));
     let versions: Vec<String> = list(object, "status.storageVersions").iter().map(version).collect();
     vec![name(object), common, first_three(&versions), view.age(object)]
 }
 
-fn migration(object: &Value, _: View) -> Vec<String> {
+fn migration(object: &Value, _: TableView) -> Vec<String> {
     let resource = &object["spec"]["resource"];
     let group = text(resource, "group");
     let resource = if group.is_empty() { text(resource, "resource").to_owned() } else { format!("{}.{group}", text(resource, "resource")) };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::fields::{at, flag, int, list, name, quantity, text, text_or};
-use super::{Cells, Printer, View};
+use super::{Cells, Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -36,7 +36,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-fn node(node: &Value, view: View) -> Vec<String> {
+fn node(node: &Value, view: TableView) -> Vec<String> {
     let ready = list(node, "status.conditions").iter().rfind(|condition| text(condition, "type") == "Ready");
     let mut status = match ready.map(|ready| text(ready, "status")) {
         Some("True") => "Ready".to_owned(),
@@ -78,7 +78,7 @@ fn roles(node: &Value) -> String {
     if roles.is_empty() { "<none>".to_owned() } else { Vec::from_iter(roles).join(",") }
 }
 
-fn event(event: &Value, view: View) -> Vec<String> {
+fn event(event: &Value, view: TableView) -> Vec<String> {
     let first = view.since(at(event, "firstTimestamp").or_else(|| at(event, "eventTime")));
     let last = at(event, "lastTimestamp");
     let mut last = if last.is_some() { view.since(last) } else { first.clone() };
@@ -111,7 +111,7 @@ fn event(event: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn resource_quota(object: &Value, view: View) -> Vec<String> {
+fn resource_quota(object: &Value, view: TableView) -> Vec<String> {
     let (mut requests, mut limits) = (Vec::new(), Vec::new());
     for (resource, hard) in at(object, "status.hard").and_then(Value::as_object).into_iter().flatten() {
         let used = object["status"]["used"].get(resource);

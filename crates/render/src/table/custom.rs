@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::View;
+use super::TableView;
 use super::fields::name;
 use crate::json_path::{JsonPath, text_of};
 use ketcd_kube::PrinterColumn;
@@ -25,14 +25,14 @@ impl PrinterColumns {
         std::iter::once(("NAME".to_owned(), false)).chain(own).collect()
     }
 
-    pub(super) fn cells(&self, object: &Value, view: View) -> Vec<String> {
+    pub(super) fn cells(&self, object: &Value, view: TableView) -> Vec<String> {
         let own = self.columns.iter().map(|(column, path)| cell(column, path.as_ref(), object, view).unwrap_or_default());
         std::iter::once(name(object)).chain(own).collect()
     }
 }
 
 /// The first value the path finds, if it is of the column's type.
-fn cell(column: &PrinterColumn, path: Option<&JsonPath>, object: &Value, view: View) -> Option<String> {
+fn cell(column: &PrinterColumn, path: Option<&JsonPath>, object: &Value, view: TableView) -> Option<String> {
     let found = path?.find(object).ok()?;
     let value = found.first()?.as_ref();
     match (column.column_type.as_str(), value) {

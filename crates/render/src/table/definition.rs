@@ -6,7 +6,7 @@ use ketcd_kube::Release;
 use serde_json::Value;
 
 use super::fields::{flag, is_true, joined, list, name, text};
-use super::{Printer, View};
+use super::{Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str, release: Release) -> Option<Printer> {
     let is_definition = (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition");
@@ -14,7 +14,7 @@ pub(super) fn printer(group: &str, kind: &str, release: Release) -> Option<Print
     (is_definition && release >= Release(37)).then_some(Printer { columns, cells: definition })
 }
 
-fn definition(object: &Value, _: View) -> Vec<String> {
+fn definition(object: &Value, _: TableView) -> Vec<String> {
     let field = |path: &str| text(object, path).to_owned();
     vec![
         name(object),

@@ -6,7 +6,7 @@ use ketcd_kube::condition;
 use serde_json::Value;
 
 use super::fields::{at, int, list, name, text, time};
-use super::{Cells, Printer, View, human_duration};
+use super::{Cells, Printer, TableView, human_duration};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -21,7 +21,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-fn request(object: &Value, view: View) -> Vec<String> {
+fn request(object: &Value, view: TableView) -> Vec<String> {
     let [target, target_type] = target(object);
     let [requester, intent] = ["requester", "intent"].map(|field| text(&object["spec"], field).to_owned());
     vec![name(object), target, target_type, status(object), requester, intent, view.age(object)]
@@ -44,7 +44,7 @@ fn status(object: &Value) -> String {
     }
 }
 
-fn eviction(object: &Value, view: View) -> Vec<String> {
+fn eviction(object: &Value, view: TableView) -> Vec<String> {
     let [target, target_type] = target(object);
     let responders = list(object, "status.targetResponders");
     let is_ended = |responder: &&Value| matches!(text(responder, "state"), "Canceled" | "Interrupted" | "Completed");
@@ -76,7 +76,7 @@ struct Progress {
     message: String,
 }
 
-fn progress(object: &Value, shown: Option<&Value>, view: View) -> Progress {
+fn progress(object: &Value, shown: Option<&Value>, view: TableView) -> Progress {
     let unset = || "<unset>".to_owned();
     let mut progress = Progress { status: unset(), finish: "<unknown>".to_owned(), heartbeat: unset(), message: unset() };
     let said = shown.and_then(|shown| list(object, "status.responders").iter().find(|said| text(said, "name") == text(shown, "name")));
@@ -101,7 +101,7 @@ fn progress(object: &Value, shown: Option<&Value>, view: View) -> Progress {
 }
 
 /// When a responder expects to have finished, from the moment ages are counted to.
-fn finish(said: &Value, view: View) -> Option<String> {
+fn finish(said: &Value, view: TableView) -> Option<String> {
     let expected = at(said, "expectedCompletionTime")?;
     let left = time(Some(expected)).zip(view.now).map(|(expected, now)| expected.duration_since(now));
     Some(match left.filter(|left| left.is_positive()) {

@@ -41,13 +41,13 @@ pub use pod::stored_row;
 pub use pod_row::PodRow;
 pub use prose_column::write_wrapped;
 pub use row_fields::{RowFields, row_fields};
-use rows::Rows;
+use rows::TableRows;
 pub use summary::{Cell, cells, readiness};
 pub use tab_writer::{CellText, ColumnWidths, TabbedLines, write_aligned};
 
 /// How a table is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct TableView {
     /// The moment ages are counted to; unknown where nothing dates it.
     pub now: Option<Timestamp>,
     /// Whether `-o wide` asked for every column.
@@ -89,7 +89,7 @@ impl LabelColumns {
 }
 
 /// Returns one cell for each column.
-type Cells = fn(&Value, View) -> Vec<String>;
+type Cells = fn(&Value, TableView) -> Vec<String>;
 
 /// How the objects of one built-in kind are shown.
 #[derive(Clone, Copy)]
@@ -105,14 +105,14 @@ pub(super) const STATE_HEADINGS: [&str; 4] = ["STATUS", "READY", "AVAILABLE", "C
 /// The rows of one kind: filled object by object, then written.
 pub struct ObjectTable {
     kind: Option<Arc<Kind>>,
-    view: View,
+    view: TableView,
     printer: Option<Printer>,
     custom: Option<custom::PrinterColumns>,
     /// Each with whether only `-o wide` shows it.
     headings: Vec<(String, bool)>,
     labels: LabelColumns,
     /// Namespace, the columns shown, labels.
-    rows: Rows,
+    rows: TableRows,
     /// Where one of its rows may be marked as that of the default StorageClass.
     default_class: Option<DefaultClass>,
     /// The widths of the rows already written; `None` before the first.
@@ -138,7 +138,7 @@ pub struct Decoration {
 
 impl ObjectTable {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
-    pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: LabelColumns) -> Self {
+    pub fn new(kind: Option<&Arc<Kind>>, view: TableView, labels: LabelColumns) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind, view.release));
         let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::PrinterColumns::new);
         let headings: Vec<(String, bool)> = match (&printer, &custom) {
@@ -149,7 +149,7 @@ impl ObjectTable {
             (None, None) => vec![("NAME".to_owned(), false), ("AGE".to_owned(), false)],
         };
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
-        let rows = Rows::of(1 + shown + labels.len());
+        let rows = TableRows::of(1 + shown + labels.len());
         let default_class = kind.and_then(|kind| DefaultClass::of(kind, view.release));
         let order = kind.and_then(|kind| row_order(kind)).map(|rank| (rank, Vec::new()));
         Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None, order }
@@ -329,7 +329,7 @@ pub fn row_order(kind: &Kind) -> Option<fn(&Value) -> i64> {
     }
 }
 
-impl View {
+impl TableView {
     /// Returns how long ago the object was created.
     fn age(&self, object: &Value) -> String {
         self.since(fields::at(object, "metadata.creationTimestamp"))

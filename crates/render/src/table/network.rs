@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::fields::{at, first_three, int, joined, labels, list, name, scalar, selector, text, text_or};
-use super::{Cells, Printer, View};
+use super::{Cells, Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -26,7 +26,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-fn service(object: &Value, view: View) -> Vec<String> {
+fn service(object: &Value, view: TableView) -> Vec<String> {
     let cluster_ip = list(object, "spec.clusterIPs").first().and_then(Value::as_str).unwrap_or(text(object, "spec.clusterIP"));
     let ports: Vec<String> = list(object, "spec.ports").iter().map(port).collect();
     let or_none = |text: String| if text.is_empty() { "<none>".to_owned() } else { text };
@@ -95,7 +95,7 @@ fn endpoints(object: &Value) -> String {
     }
 }
 
-fn endpoint_slice(object: &Value, view: View) -> Vec<String> {
+fn endpoint_slice(object: &Value, view: TableView) -> Vec<String> {
     let port = |port: &Value| at(port, "port").or_else(|| at(port, "name")).map_or("*".to_owned(), scalar);
     let ports: Vec<String> = list(object, "ports").iter().map(port).collect();
     let addresses = list(object, "endpoints").iter().flat_map(|endpoint| list(endpoint, "addresses"));
@@ -104,7 +104,7 @@ fn endpoint_slice(object: &Value, view: View) -> Vec<String> {
     vec![name(object), address_type, first_three(&ports), first_three(&addresses), view.age(object)]
 }
 
-fn ingress(object: &Value, view: View) -> Vec<String> {
+fn ingress(object: &Value, view: TableView) -> Vec<String> {
     let class = at(object, "spec.ingressClassName").map_or("<none>".to_owned(), scalar);
     let ports = if list(object, "spec.tls").is_empty() { "80" } else { "80, 443" };
     vec![name(object), class, hosts(object), load_balancer(object), ports.to_owned(), view.age(object)]
@@ -128,7 +128,7 @@ fn hosts(object: &Value) -> String {
     }
 }
 
-fn ingress_class(object: &Value, view: View) -> Vec<String> {
+fn ingress_class(object: &Value, view: TableView) -> Vec<String> {
     let annotations = &object["metadata"]["annotations"];
     let is_default = annotations.get("ingressclass.kubernetes.io/is-default-class").and_then(Value::as_str) == Some("true");
     let shown = if is_default { name(object) + " (default)" } else { name(object) };
@@ -139,7 +139,7 @@ fn ingress_class(object: &Value, view: View) -> Vec<String> {
     vec![shown, text(object, "spec.controller").to_owned(), parameters, view.age(object)]
 }
 
-fn ip_address(object: &Value, _: View) -> Vec<String> {
+fn ip_address(object: &Value, _: TableView) -> Vec<String> {
     let parent = at(object, "spec.parentRef").map_or("<none>".to_owned(), |parent| {
         let group = text(parent, "group");
         let resource = if group.is_empty() { text(parent, "resource").to_owned() } else { format!("{}.{group}", text(parent, "resource")) };

@@ -11,7 +11,7 @@ use serde_json::Value;
 use ketcd_kube::go_duration::go_duration;
 
 use super::fields::{at, count, flag, int, joined, list, name, scalar, text, time};
-use super::{Cells, Printer, View};
+use super::{Cells, Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     const TOKEN_COLUMNS: &str = "NAME|USER NAME|CLIENT NAME|CREATED|EXPIRES|REDIRECT URI|SCOPES";
@@ -54,7 +54,7 @@ fn listed(object: &Value, path: &str) -> String {
     list(object, path).iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn deployment_config(object: &Value, _: View) -> Vec<String> {
+fn deployment_config(object: &Value, _: TableView) -> Vec<String> {
     let replicas = int(object, "spec.replicas");
     let desired = if flag(object, "spec.test") { format!("{replicas} (during test)") } else { replicas.to_string() };
     let containers: BTreeSet<&str> =
@@ -90,7 +90,7 @@ fn image_trigger(params: &Value, containers: &BTreeSet<&str>) -> Option<String> 
     })
 }
 
-fn build(object: &Value, view: View) -> Vec<String> {
+fn build(object: &Value, view: TableView) -> Vec<String> {
     let (phase, reason) = (text(object, "status.phase"), text(object, "status.reason"));
     let duration = int(object, "status.duration");
     vec![
@@ -103,7 +103,7 @@ fn build(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn build_config(object: &Value, _: View) -> Vec<String> {
+fn build_config(object: &Value, _: TableView) -> Vec<String> {
     let custom = at(object, "spec.strategy.customStrategy");
     let from = custom.map_or_else(|| source(object), |custom| text(custom, "from.name").to_owned());
     vec![name(object), strategy(object).to_owned(), from, int(object, "status.lastVersion").to_string()]
@@ -146,7 +146,7 @@ fn git_revision(object: &Value) -> &str {
     if is_commit { &revision[..7] } else { revision }
 }
 
-fn image_stream(object: &Value, view: View) -> Vec<String> {
+fn image_stream(object: &Value, view: TableView) -> Vec<String> {
     let tags = list(object, "status.tags");
     let created = |tag: &Value| list(tag, "items").first().and_then(|newest| time(at(newest, "created")));
     let latest = tags.iter().filter_map(created).max();
@@ -185,7 +185,7 @@ fn tags_of_width(names: &[&str]) -> String {
     }
 }
 
-fn oauth_client(object: &Value, _: View) -> Vec<String> {
+fn oauth_client(object: &Value, _: TableView) -> Vec<String> {
     let max_age = match at(object, "accessTokenMaxAgeSeconds").and_then(Value::as_i64) {
         None => "default".to_owned(),
         Some(0) => "unexpiring".to_owned(),
@@ -195,7 +195,7 @@ fn oauth_client(object: &Value, _: View) -> Vec<String> {
     vec![name(object), text(object, "secret").to_owned(), challenges, max_age, joined(object, "redirectURIs")]
 }
 
-fn token(object: &Value, view: View) -> Vec<String> {
+fn token(object: &Value, view: TableView) -> Vec<String> {
     let expires = match (int(object, "expiresIn"), time(at(object, "metadata.creationTimestamp"))) {
         (..=0, _) => "never".to_owned(),
         (seconds, Some(created)) => created
@@ -214,7 +214,7 @@ fn token(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn route(object: &Value, _: View) -> Vec<String> {
+fn route(object: &Value, _: TableView) -> Vec<String> {
     let (termination, insecure) = (text(object, "spec.tls.termination"), text(object, "spec.tls.insecureEdgeTerminationPolicy"));
     let policy = match (termination, insecure) {
         ("", "") => String::new(),
@@ -284,7 +284,7 @@ fn backends(object: &Value) -> String {
     shown.collect::<Vec<_>>().join(",")
 }
 
-fn range_allocation(object: &Value, _: View) -> Vec<String> {
+fn range_allocation(object: &Value, _: TableView) -> Vec<String> {
     let data = BASE64.decode(text(object, "data")).unwrap_or_default();
     let data = data.iter().fold("0x".to_owned(), |mut shown, byte| {
         let _ = write!(shown, "{byte:02x}");
@@ -293,7 +293,7 @@ fn range_allocation(object: &Value, _: View) -> Vec<String> {
     vec![name(object), text(object, "range").to_owned(), data]
 }
 
-fn template(object: &Value, _: View) -> Vec<String> {
+fn template(object: &Value, _: TableView) -> Vec<String> {
     const MAX_TEMPLATE_CHARS: usize = 80;
     let description = object["metadata"]["annotations"]["description"].as_str().unwrap_or_default();
     let mut description = match description.split_once('\n') {
@@ -317,7 +317,7 @@ fn template(object: &Value, _: View) -> Vec<String> {
 }
 
 /// How long ago a time was, in words.
-fn ago(view: View, time: Option<Timestamp>) -> String {
+fn ago(view: TableView, time: Option<Timestamp>) -> String {
     match view.now.zip(time) {
         Some((now, time)) => format!("{} ago", in_words(now.duration_since(time))),
         None => "<unknown>".to_owned(),
@@ -350,10 +350,10 @@ mod tests {
     use serde_json::json;
 
     use super::{backends, build, deployment_config, in_words, route_host, tags_of_width, template};
-    use crate::table::View;
+    use crate::table::TableView;
 
-    fn view() -> View {
-        View { now: Some("2026-11-24T10:00:00Z".parse().unwrap()), is_wide: false, release: ketcd_kube::Release::default() }
+    fn view() -> TableView {
+        TableView { now: Some("2026-11-24T10:00:00Z".parse().unwrap()), is_wide: false, release: ketcd_kube::Release::default() }
     }
 
     #[test]

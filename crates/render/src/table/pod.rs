@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::fields::{at, containers, labels, name};
 use super::pod_row::{Condition, Metadata, PodRow, PodStatus, Spec, list, text, text_or, time};
 use super::row_fields::row_fields;
-use super::{Printer, View};
+use super::{Printer, TableView};
 
 const POD_COLUMNS: &str = "NAME|READY|STATUS|RESTARTS|AGE|+IP|+NODE|+NOMINATED NODE|+READINESS GATES";
 
@@ -29,7 +29,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     }
 }
 
-fn cells(pod: &Value, view: View) -> Vec<String> {
+fn cells(pod: &Value, view: TableView) -> Vec<String> {
     if let Ok(row) = PodRow::deserialize(pod) {
         return row.cells(view);
     }
@@ -43,7 +43,7 @@ fn cells(pod: &Value, view: View) -> Vec<String> {
 }
 
 /// Returns the row of a stored pod that shows no labels, and the pod's unknown fields; `None` for other kinds, and for pods that have to be decoded.
-pub fn stored_row(view: View, kind: &Kind, decoder: &Decoder, entry: &KeyValue) -> Option<(Row, Vec<UnknownField>)> {
+pub fn stored_row(view: TableView, kind: &Kind, decoder: &Decoder, entry: &KeyValue) -> Option<(Row, Vec<UnknownField>)> {
     let fields = row_fields(kind).filter(|fields| fields.are_of_pods)?;
     let (pod, unknown): (PodRow<'_>, _) = decoder.decode_only_as(&entry.key, &entry.value, entry.mod_revision.0, &fields.cells)?;
     let metadata = pod.metadata.as_ref().filter(|metadata| !text(&metadata.name).is_empty())?;
@@ -74,7 +74,7 @@ impl PodRow<'_> {
     }
 
     /// Returns a cell for each column.
-    pub fn cells(&self, view: View) -> Vec<String> {
+    pub fn cells(&self, view: TableView) -> Vec<String> {
         let (no_metadata, no_spec, no_status) = (Metadata::default(), Spec::default(), PodStatus::default());
         let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = self.spec.as_ref().unwrap_or(&no_spec);

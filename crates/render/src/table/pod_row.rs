@@ -108,7 +108,7 @@ pub(super) struct ContainerStatus<'a> {
     pub(super) restart_count: Option<i64>,
     pub(super) started: Option<bool>,
     #[serde(borrow)]
-    pub(super) state: Option<State<'a>>,
+    pub(super) state: Option<ContainerState<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -127,7 +127,7 @@ pub(super) struct Ended<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct State<'a> {
+pub(super) struct ContainerState<'a> {
     pub(super) running: Option<Running>,
     #[serde(borrow)]
     pub(super) terminated: Option<Terminated<'a>>,

@@ -4,7 +4,7 @@ use ketcd_kube::{Release, condition};
 use serde_json::Value;
 
 use super::fields::{at, int, list, name, text, text_or};
-use super::{Cells, Printer, View};
+use super::{Cells, Printer, TableView};
 
 const NAME_AND_AGE: Printer = Printer { columns: "NAME|AGE", cells: |object, view| vec![name(object), view.age(object)] };
 
@@ -41,7 +41,7 @@ fn claim_state(object: &Value) -> String {
     states.iter().filter(|(_, holds)| *holds).map(|(state, _)| *state).collect::<Vec<_>>().join(",")
 }
 
-fn taint_rule(object: &Value, view: View) -> Vec<String> {
+fn taint_rule(object: &Value, view: TableView) -> Vec<String> {
     let taint = &object["spec"]["taint"];
     let added = at(taint, "timeAdded");
     let added = if added.is_some() { view.since(added) } else { String::new() };
@@ -49,7 +49,7 @@ fn taint_rule(object: &Value, view: View) -> Vec<String> {
     vec![name(object), key, value, effect, added, view.age(object)]
 }
 
-fn pool_status(object: &Value, view: View) -> Vec<String> {
+fn pool_status(object: &Value, view: TableView) -> Vec<String> {
     let end = list(object, "status.conditions")
         .iter()
         .find(|condition| text(condition, "status") == "True" && matches!(text(condition, "type"), "Complete" | "Failed"));
@@ -79,7 +79,7 @@ fn pool_status(object: &Value, view: View) -> Vec<String> {
 }
 
 /// Up to 1.36 a group names its template in a Workload, and another condition says whether it was scheduled.
-fn pod_group(object: &Value, view: View) -> Vec<String> {
+fn pod_group(object: &Value, view: TableView) -> Vec<String> {
     let (condition_type, workload) = match view.release {
         Release(..=36) => ("PodGroupScheduled", "spec.podGroupTemplateRef.workload.workloadName"),
         _ => ("PodGroupInitiallyScheduled", WORKLOAD_NAME_FIELD),
@@ -90,7 +90,7 @@ fn pod_group(object: &Value, view: View) -> Vec<String> {
     vec![name(object), policy(object), text_or(object, workload, "<none>"), status, view.age(object)]
 }
 
-fn composite_pod_group(object: &Value, view: View) -> Vec<String> {
+fn composite_pod_group(object: &Value, view: TableView) -> Vec<String> {
     vec![name(object), policy(object), text_or(object, WORKLOAD_NAME_FIELD, "<none>"), view.age(object)]
 }
 

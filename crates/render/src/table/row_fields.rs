@@ -65,12 +65,12 @@ mod tests {
     use serde_json::Value;
 
     use super::super::pod::stored_row;
-    use super::super::{View, printer};
+    use super::super::{TableView, printer};
     use super::*;
 
     #[test]
     fn rows_show_no_more() {
-        let view = View { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true, release: Release::NEWEST };
+        let view = TableView { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true, release: Release::NEWEST };
         let objects = fs::read_to_string(testdata::path("tables/objects.ndjson")).unwrap();
         let mut seen = 0;
         for object in objects.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
@@ -88,7 +88,7 @@ mod tests {
         assert!(seen > 20, "only {seen} objects");
     }
 
-    fn rows_of_stored_pods_are_those_of_whole_ones(pod: &Value, view: View) {
+    fn rows_of_stored_pods_are_those_of_whole_ones(pod: &Value, view: TableView) {
         let (kinds, decoder, key) = (Kinds::builtin(), Decoder::new(), Bytes::from_static(b"/registry/pods/ns/a"));
         let value: Bytes = encode(pod, view.release).unwrap().expect("pods are stored as protobuf").into();
         let (create_revision, mod_revision, replaced) = (Revision(1), Revision(1), Revision(0));

@@ -1,14 +1,14 @@
 //! The rows of a table in one allocation: a table of all pods of a large cluster has too many cells to allocate them one by one.
 
 /// Rows of the same number of cells.
-pub(super) struct Rows {
+pub(super) struct TableRows {
     cells: usize,
     text: String,
     /// Where each cell ends in `text`.
     ends: Vec<usize>,
 }
 
-impl Rows {
+impl TableRows {
     /// A table without rows; each row will have this many cells, at least one.
     pub(super) fn of(cells: usize) -> Self {
         Self { cells, text: String::new(), ends: Vec::new() }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn rows_come_back() {
-        let mut rows = Rows::of(3);
+        let mut rows = TableRows::of(3);
         rows.push(["a", "", "bc"]);
         rows.push(["d"]);
         rows.push(["", "e", "f", "more"]);

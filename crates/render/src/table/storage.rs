@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{at, count, flag, joined, list, name, quantity, scalar, text, text_or};
-use super::{Cells, DefaultClass, Printer, View};
+use super::{Cells, DefaultClass, Printer, TableView};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -29,7 +29,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-fn volume(object: &Value, view: View) -> Vec<String> {
+fn volume(object: &Value, view: TableView) -> Vec<String> {
     let claim = at(object, "spec.claimRef");
     vec![
         name(object),
@@ -46,7 +46,7 @@ fn volume(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn claim(object: &Value, view: View) -> Vec<String> {
+fn claim(object: &Value, view: TableView) -> Vec<String> {
     let is_bound = !text(object, "spec.volumeName").is_empty();
     let if_bound = |text: String| if is_bound { text } else { String::new() };
     vec![
@@ -81,7 +81,7 @@ fn access_modes(object: &Value, path: &str) -> String {
     modes.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect::<Vec<_>>().join(",")
 }
 
-fn storage_class(object: &Value, view: View) -> Vec<String> {
+fn storage_class(object: &Value, view: TableView) -> Vec<String> {
     vec![
         if DefaultClass::is_marked_alone(object, view.release) { name(object) + DefaultClass::MARK } else { name(object) },
         text(object, "provisioner").to_owned(),
@@ -92,7 +92,7 @@ fn storage_class(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn volume_attachment(object: &Value, view: View) -> Vec<String> {
+fn volume_attachment(object: &Value, view: TableView) -> Vec<String> {
     let field = |path: &str| text(object, path).to_owned();
     let attached = flag(object, "status.attached").to_string();
     vec![
@@ -105,7 +105,7 @@ fn volume_attachment(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn csi_driver(object: &Value, view: View) -> Vec<String> {
+fn csi_driver(object: &Value, view: TableView) -> Vec<String> {
     let audiences =
         |requests: &Value| requests.as_array().into_iter().flatten().map(|request| text(request, "audience")).collect::<Vec<_>>().join(",");
     let modes = joined(object, "spec.volumeLifecycleModes");

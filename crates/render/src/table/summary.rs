@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ketcd_kube::{Kind, condition};
 use serde_json::Value;
 
-use super::{LabelColumns, ObjectTable, View, fields};
+use super::{LabelColumns, ObjectTable, TableView, fields};
 
 /// A cell with its heading.
 pub type Cell = (String, String);
 
 /// The cells of an object's row as `ls` prints them, by their headings.
-pub fn cells(kind: Option<&Arc<Kind>>, object: &Value, view: View) -> Vec<Cell> {
+pub fn cells(kind: Option<&Arc<Kind>>, object: &Value, view: TableView) -> Vec<Cell> {
     let table = ObjectTable::new(kind, view, LabelColumns::default());
     let cells = table.cells(object);
     let shown = table.headings.into_iter().zip(cells).filter(|((_, is_wide), _)| view.is_wide || !is_wide);
@@ -19,7 +19,7 @@ pub fn cells(kind: Option<&Arc<Kind>>, object: &Value, view: View) -> Vec<Cell> 
 }
 
 /// How much of an object is ready, such as `2/3`, and its status; each empty where its kind knows no such thing.
-pub fn readiness(kind: Option<&Arc<Kind>>, object: &Value, view: View) -> [String; 2] {
+pub fn readiness(kind: Option<&Arc<Kind>>, object: &Value, view: TableView) -> [String; 2] {
     let cells = cells(kind, object, view);
     let cell = |heading: &str| cells.iter().find(|(own, _)| own == heading).map(|(_, cell)| cell.as_str());
     let ready = match (cell("READY"), cell("DESIRED")) {

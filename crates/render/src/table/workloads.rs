@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{at, containers, count, flag, int, int_or, is_true, labels, list, name, quantity, scalar, selector, text, time};
-use super::{Cells, Printer, View, age};
+use super::{Cells, Printer, TableView, age};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -25,7 +25,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-fn deployment(object: &Value, view: View) -> Vec<String> {
+fn deployment(object: &Value, view: TableView) -> Vec<String> {
     let [names, images] = containers(object, "spec.template.spec.containers");
     let mut selector = selector(at(object, "spec.selector"));
     match selector.as_str() {
@@ -45,7 +45,7 @@ fn deployment(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn replica_set(object: &Value, view: View) -> Vec<String> {
+fn replica_set(object: &Value, view: TableView) -> Vec<String> {
     let [names, images] = containers(object, "spec.template.spec.containers");
     // A ReplicationController's selector is a plain map.
     let is_plain = at(object, "spec.selector").and_then(Value::as_object).is_some_and(|map| map.values().all(Value::is_string));
@@ -62,13 +62,13 @@ fn replica_set(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn stateful_set(object: &Value, view: View) -> Vec<String> {
+fn stateful_set(object: &Value, view: TableView) -> Vec<String> {
     let [names, images] = containers(object, "spec.template.spec.containers");
     let ready = format!("{}/{}", int(object, "status.readyReplicas"), int_or(object, "spec.replicas", 1));
     vec![name(object), ready, view.age(object), names, images]
 }
 
-fn daemon_set(object: &Value, view: View) -> Vec<String> {
+fn daemon_set(object: &Value, view: TableView) -> Vec<String> {
     let [names, images] = containers(object, "spec.template.spec.containers");
     let counts = ["desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"];
     let mut cells = vec![name(object)];
@@ -83,7 +83,7 @@ fn daemon_set(object: &Value, view: View) -> Vec<String> {
     cells
 }
 
-fn controller_revision(object: &Value, view: View) -> Vec<String> {
+fn controller_revision(object: &Value, view: TableView) -> Vec<String> {
     let controller = list(object, "metadata.ownerReferences").iter().find(|owner| flag(owner, "controller"));
     let controller = controller.map_or("<none>".to_owned(), |owner| {
         let group = text(owner, "apiVersion").rsplit_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
@@ -92,7 +92,7 @@ fn controller_revision(object: &Value, view: View) -> Vec<String> {
     vec![name(object), controller, int(object, "revision").to_string(), view.age(object)]
 }
 
-fn job(object: &Value, view: View) -> Vec<String> {
+fn job(object: &Value, view: TableView) -> Vec<String> {
     let succeeded = int(object, "status.succeeded");
     let completions = match (at(object, "spec.completions").and_then(Value::as_i64), int(object, "spec.parallelism")) {
         (Some(completions), _) => format!("{succeeded}/{completions}"),
@@ -115,7 +115,7 @@ fn job(object: &Value, view: View) -> Vec<String> {
     vec![name(object), status.to_owned(), completions, duration, view.age(object), names, images, selector(at(object, "spec.selector"))]
 }
 
-fn cron_job(object: &Value, view: View) -> Vec<String> {
+fn cron_job(object: &Value, view: TableView) -> Vec<String> {
     let suspend = match at(object, "spec.suspend").and_then(Value::as_bool) {
         Some(true) => "True",
         _ => "False",
@@ -136,13 +136,13 @@ fn cron_job(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
-fn budget(object: &Value, view: View) -> Vec<String> {
+fn budget(object: &Value, view: TableView) -> Vec<String> {
     let limit = |path: &str| at(object, path).map_or("N/A".to_owned(), scalar);
     let allowed = int(object, "status.disruptionsAllowed").to_string();
     vec![name(object), limit("spec.minAvailable"), limit("spec.maxUnavailable"), allowed, view.age(object)]
 }
 
-fn autoscaler(object: &Value, view: View) -> Vec<String> {
+fn autoscaler(object: &Value, view: TableView) -> Vec<String> {
     vec![
         name(object),
         format!("{}/{}", text(object, "spec.scaleTargetRef.kind"), text(object, "spec.scaleTargetRef.name")),

@@ -8,7 +8,7 @@ use super::story_text::Told;
 use crate::contract::change::ObjectChange;
 use crate::contract::common::{ActorFrom, Time};
 use crate::contract::timeline as contract;
-use crate::contract::window::Window;
+use crate::contract::window::HistoryWindow;
 use crate::duration::seconds_between;
 use crate::json;
 use ketcd_history::Logged;
@@ -61,14 +61,19 @@ pub fn write_lines(told: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn
 ///
 /// # Errors
 /// The stream's.
-pub fn write_document(told: &Told<'_>, window: Option<Window>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<bool> {
+pub fn write_document(
+    told: &Told<'_>,
+    window: Option<HistoryWindow>,
+    managed_fields: ManagedFields,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
     let gathered = gathered(told);
     let mut items: Vec<contract::Timeline<'_>> = gathered.iter().map(|gathered| document(gathered, told.oldest, managed_fields)).collect();
     match items.pop() {
         Some(only) if items.is_empty() && !told.many => json::write_pretty(&contract::Timeline { window, ..only }, out)?,
         last => {
             items.extend(last);
-            json::write_pretty(&contract::List { items, kind: "List", window }, out)?;
+            json::write_pretty(&contract::TimelineList { items, kind: "List", window }, out)?;
         }
     }
     writeln!(out)?;
@@ -101,7 +106,7 @@ impl PartList {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(self, window: Option<Window>, out: &mut dyn Write) -> io::Result<bool> {
+    pub fn finish(self, window: Option<HistoryWindow>, out: &mut dyn Write) -> io::Result<bool> {
         out.write_all(if self.has_items { b"\n    ],\n    \"kind\": \"List\"" } else { b"{\n    \"items\": [],\n    \"kind\": \"List\"" })?;
         if let Some(window) = window {
             let mut head = Vec::new();
@@ -226,8 +231,8 @@ fn of_related<'a>(timeline: &'a Timeline, by: UserFilter<'_>) -> contract::Relat
     contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases }
 }
 
-fn gap(gap: &Gap) -> contract::Gap<'_> {
-    contract::Gap { after_revision: gap.after.map(|after| after.0), then: &gap.state, until_revision: gap.until.0 }
+fn gap(gap: &Gap) -> contract::VersionGap<'_> {
+    contract::VersionGap { after_revision: gap.after.map(|after| after.0), then: &gap.state, until_revision: gap.until.0 }
 }
 
 fn event(note: &Note) -> contract::Event<'_> {

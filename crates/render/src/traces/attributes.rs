@@ -16,7 +16,7 @@ const MAX_VALUE_COLUMNS: usize = 1024;
 const UNKNOWN_SERVICE: &str = "unknown";
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum AttributeValue {
     Text(String),
     /// A whole number.
     Integer(i64),
@@ -26,15 +26,15 @@ pub(super) enum Value {
 }
 
 /// Attributes, in order.
-pub(super) type Attributes = Vec<(&'static str, Value)>;
+pub(super) type Attributes = Vec<(&'static str, AttributeValue)>;
 
 /// Text of data, in one line that is not too long.
 pub(super) fn bounded(text: &str) -> String {
     cut(&visible(text), MAX_VALUE_COLUMNS)
 }
 
-fn text(text: &str) -> Value {
-    Value::Text(bounded(text))
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::Text(bounded(text))
 }
 
 /// The attributes that all spans of an actor about an object share: the actor is the service.
@@ -60,7 +60,7 @@ pub(super) fn of_resource(traces: &Traces, cluster: Option<&str>, by: Option<&Ac
 }
 
 /// Adds an attribute unless it is there.
-fn add(attributes: &mut Attributes, key: &'static str, value: Value) {
+fn add(attributes: &mut Attributes, key: &'static str, value: AttributeValue) {
     if attributes.iter().all(|(known, _)| *known != key) {
         attributes.push((key, value));
     }
@@ -97,22 +97,22 @@ pub(super) fn of_span(span: &Span) -> Attributes {
     if let Some(image) = &span.image {
         let (name, tag) = image_parts(image);
         attributes.push(("container.image.name", text(name)));
-        attributes.extend(tag.map(|tag| ("container.image.tags", Value::Texts(vec![bounded(tag)]))));
+        attributes.extend(tag.map(|tag| ("container.image.tags", AttributeValue::Texts(vec![bounded(tag)]))));
     }
     attributes.extend(span.by.as_ref().map(|by| ("ketcd.actor.from", text(by.from.as_str()))));
-    attributes.push(("ketcd.begin.revision", Value::Integer(span.from.revision.0)));
-    attributes.push(("ketcd.end.revision", Value::Integer(span.to.revision.0)));
+    attributes.push(("ketcd.begin.revision", AttributeValue::Integer(span.from.revision.0)));
+    attributes.push(("ketcd.end.revision", AttributeValue::Integer(span.to.revision.0)));
     of_times(span, &mut attributes);
     of_facts(&span.facts, &mut attributes);
     if span.parts_left_out > 0 {
-        attributes.push(("ketcd.spans.left_out", Value::Integer(span.parts_left_out as i64)));
+        attributes.push(("ketcd.spans.left_out", AttributeValue::Integer(span.parts_left_out as i64)));
     }
     attributes
 }
 
 /// How far the times may be off, in seconds, or whose clock they are of where that is not known.
 fn of_times(span: &Span, attributes: &mut Attributes) {
-    let mut uncertainty = |key, moment: &Moment| attributes.extend(moment.error.map(|error| (key, Value::Number(error))));
+    let mut uncertainty = |key, moment: &Moment| attributes.extend(moment.error.map(|error| (key, AttributeValue::Number(error))));
     uncertainty("ketcd.time.begin.uncertainty", &span.from);
     uncertainty("ketcd.time.end.uncertainty", &span.to);
     if span.from.error.is_none() || span.to.error.is_none() {
@@ -136,7 +136,7 @@ fn of_facts(facts: &SpanFacts, attributes: &mut Attributes) {
             if let StepDetail::Restarted { count, after, .. } = step {
                 let reason = after.as_ref().and_then(|exit| exit.reason.as_deref());
                 words("k8s.container.status.last_terminated_reason", reason.unwrap_or_default());
-                attributes.push(("k8s.container.restart_count", Value::Integer(*count)));
+                attributes.push(("k8s.container.restart_count", AttributeValue::Integer(*count)));
             }
         }
         SpanFacts::Message(message) => words("ketcd.detail", message),
@@ -150,8 +150,8 @@ fn of_facts(facts: &SpanFacts, attributes: &mut Attributes) {
         }
         SpanFacts::Deletion(chain) => words("ketcd.deletion.chain", chain),
         SpanFacts::Node { left, stayed } => {
-            attributes.push(("ketcd.pods.left", Value::Integer(*left as i64)));
-            attributes.push(("ketcd.pods.stayed", Value::Integer(*stayed as i64)));
+            attributes.push(("ketcd.pods.left", AttributeValue::Integer(*left as i64)));
+            attributes.push(("ketcd.pods.stayed", AttributeValue::Integer(*stayed as i64)));
         }
     }
 }

@@ -6,17 +6,17 @@ pub mod perfetto;
 
 use std::io::{self, Write};
 
-use ketcd_cluster::traces::{LeftOut, Traces};
+use ketcd_cluster::traces::{MissingSpans, Traces};
 
 use crate::contract::export::{SpansLeftOut, TraceExport};
-use crate::contract::window::Window;
+use crate::contract::window::HistoryWindow;
 use crate::table::write_aligned;
 
 /// Counts what is written, part by part.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// What is missing.
-    pub left_out: LeftOut,
+    pub left_out: MissingSpans,
     cluster_uid: Option<String>,
     links: u64,
     spans: u64,
@@ -35,8 +35,8 @@ impl Tally {
     }
 
     /// Sums up what was written to `out`.
-    pub fn summary(self, out: String, revision: i64, window: Option<Window>) -> TraceExport {
-        let LeftOut { without_begin, without_end, undated, above_bounds, unreadable_parents } = self.left_out;
+    pub fn summary(self, out: String, revision: i64, window: Option<HistoryWindow>) -> TraceExport {
+        let MissingSpans { without_begin, without_end, undated, above_bounds, unreadable_parents } = self.left_out;
         TraceExport {
             cluster_uid: self.cluster_uid,
             left_out: SpansLeftOut {
@@ -80,8 +80,8 @@ pub fn summary_words(export: &TraceExport) -> String {
 }
 
 /// Why spans are missing, in words; `None` where none is.
-pub fn left_out_words(left_out: LeftOut) -> Option<String> {
-    let LeftOut { without_begin, without_end, undated, above_bounds, .. } = left_out;
+pub fn left_out_words(left_out: MissingSpans) -> Option<String> {
+    let MissingSpans { without_begin, without_end, undated, above_bounds, .. } = left_out;
     let reasons = [
         (without_end, "without a readable end"),
         (without_begin, "without a readable begin"),

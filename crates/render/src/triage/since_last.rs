@@ -4,7 +4,7 @@ use std::io;
 
 use super::{at, write_finding, write_reduced};
 use crate::page::TriagePage;
-use crate::since_last::{GoneTrouble, SinceLast};
+use crate::since_last::{GoneTrouble, SinceEarlier};
 use crate::style::{self, StyledWrite, paint};
 use crate::visible::visible;
 use crate::words::{shared_words, trouble};
@@ -12,7 +12,7 @@ use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::triage::since_last::TroubleState;
 
 /// Writes the screen.
-pub(super) fn write(page: &TriagePage<'_>, since: &SinceLast, out: &mut dyn StyledWrite) -> io::Result<()> {
+pub(super) fn write(page: &TriagePage<'_>, since: &SinceEarlier, out: &mut dyn StyledWrite) -> io::Result<()> {
     let mut findings = Vec::new();
     page.findings.iter().enumerate().for_each(|(place, finding)| flatten(finding, Some(place), &mut findings));
     let of = |state: TroubleState| findings.iter().filter(move |(_, finding)| since.state_of(finding) == Some(state));

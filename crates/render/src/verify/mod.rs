@@ -4,7 +4,7 @@ pub mod metrics;
 
 use std::io;
 
-use super::contract::verify::Verdict;
+use super::contract::verify::VerificationVerdict;
 use super::duration;
 use super::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use super::visible::visible;
@@ -40,12 +40,12 @@ pub fn write_text(all: &[Verification], is_wide: bool, out: &mut dyn StyledWrite
 fn head(of: &Verification, out: &mut dyn StyledWrite) -> io::Result<()> {
     let not_checked = if of.not_checked.is_empty() { String::new() } else { format!("; not checked: {}", of.not_checked.join("; ")) };
     let text = format!("{}{not_checked}", facts(of).join(", "));
-    let verdict = Verdict::from(of.verdict());
+    let verdict = VerificationVerdict::from(of.verdict());
     let word = match verdict {
-        Verdict::Good if of.not_checked.is_empty() => paint(ADDED, "GOOD").to_string(),
-        Verdict::Good => paint(ADDED, "GOOD as a file").to_string(),
-        Verdict::Findings => paint(WARNING, "FINDINGS").to_string(),
-        Verdict::Bad => paint(REMOVED, "BAD").to_string(),
+        VerificationVerdict::Good if of.not_checked.is_empty() => paint(ADDED, "GOOD").to_string(),
+        VerificationVerdict::Good => paint(ADDED, "GOOD as a file").to_string(),
+        VerificationVerdict::Findings => paint(WARNING, "FINDINGS").to_string(),
+        VerificationVerdict::Bad => paint(REMOVED, "BAD").to_string(),
     };
     writeln!(out, "{word}: {}", visible(&text))
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use ketcd_kube::{Kinds, Release};
 use ketcd_render::style::Plain;
-use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, View};
+use ketcd_render::table::{Decoration, LabelColumns, ObjectTable, TableView};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn tables_have_the_api_servers_wide_columns() {
 fn check(wanted: &str, is_wide: bool) {
     let read = |name: &str| fs::read_to_string(testdata::path("tables").join(name)).unwrap();
     let objects: Vec<Value> = read("objects.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let view = View { now: "2026-11-21T10:00:00Z".parse().ok(), is_wide, release: Release(36) };
+    let view = TableView { now: "2026-11-21T10:00:00Z".parse().ok(), is_wide, release: Release(36) };
     let found = tables(&objects, view);
     let wanted = read(wanted);
     let differing: Vec<String> = found
@@ -38,7 +38,7 @@ fn check(wanted: &str, is_wide: bool) {
 }
 
 /// Prints a section for each kind, in the order of their first objects.
-fn tables(objects: &[Value], view: View) -> String {
+fn tables(objects: &[Value], view: TableView) -> String {
     let kinds = Kinds::builtin();
     let mut sections: Vec<(String, ObjectTable)> = Vec::new();
     for object in objects {
@@ -61,7 +61,7 @@ fn tables(objects: &[Value], view: View) -> String {
 }
 
 fn cells(release: u16, object: &Value) -> Vec<String> {
-    let view = View { now: "2026-11-24T20:00:00Z".parse().ok(), is_wide: true, release: Release(release) };
+    let view = TableView { now: "2026-11-24T20:00:00Z".parse().ok(), is_wide: true, release: Release(release) };
     let (kinds, field) = (Kinds::builtin(), |name: &str| object[name].as_str().unwrap());
     let kind = kinds.of_object(field("apiVersion"), field("kind")).unwrap();
     ObjectTable::new(Some(kind), view, LabelColumns::default()).cells(object)
@@ -145,7 +145,7 @@ fn the_default_class_is_that_of_the_list() {
         json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p", "metadata": {
         "name": name, "creationTimestamp": created, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}})
     };
-    let (kinds, view) = (Kinds::builtin(), View { now: None, is_wide: false, release: Release(37) });
+    let (kinds, view) = (Kinds::builtin(), TableView { now: None, is_wide: false, release: Release(37) });
     let marked = |of_list: bool| -> Vec<String> {
         let mut table = ObjectTable::new(kinds.find("storageclasses").ok(), view, LabelColumns::default());
         [class("a", "2026-11-24T10:00:00Z"), class("b", "2026-11-24T11:00:00Z"), class("c", "2026-11-24T11:00:00Z")]

@@ -8,7 +8,7 @@ use ketcd_cluster::read::Keys;
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{StepKind, Story, Timeline};
-use ketcd_render::contract::window::Window;
+use ketcd_render::contract::window::HistoryWindow;
 use ketcd_render::timeline::json::{PartList, write_document, write_lines};
 use ketcd_render::timeline::{PartLines, Told, head};
 use ketcd_store::Revision;
@@ -393,7 +393,7 @@ async fn a_kind_is_told_the_same_in_parts_nightly() {
 async fn an_empty_list_is_written_as_one_that_is_told_at_once() {
     let story = Story::default();
     let told = told_of_keys(&story, &Keys::many(Vec::new()), false);
-    let window = || Some(Window { since: None, until: None });
+    let window = || Some(HistoryWindow { since: None, until: None });
     let whole = text(|out| write_document(&told, window(), ManagedFields::Hidden, out).map(drop));
     let parts = text(|out| {
         let mut list = PartList::default();

@@ -6,7 +6,7 @@ use ketcd_cluster::triage::Answer;
 use ketcd_cluster::{At, Cluster, Options, Revision, files};
 use ketcd_history::trouble::TroubleKind;
 use ketcd_render::contract::triage::Triage;
-use ketcd_render::since_last::{EarlierTriage, SinceLast, Unfit};
+use ketcd_render::since_last::{EarlierTriage, SinceEarlier, Unfit};
 use ketcd_render::triage::{TriagePage, page};
 use ketcd_store::SourceKind;
 use ketcd_store::load::{AuditLogs, Limits};
@@ -25,7 +25,7 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
 }
 
 /// The same since an earlier triage.
-fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceLast>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
+fn with_since<T>(answer: &Answer, width: Option<usize>, since: Option<&SinceEarlier>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
     show(&TriagePage { since_last: since, width, ..TriagePage::of(answer, &fixture::PLAIN_INVOCATION) })
 }
 
@@ -36,7 +36,7 @@ fn document(answer: &mut Answer, earlier: Option<&Value>) -> Value {
 
 /// The JSON of an answer and its screen, compared with an earlier one where it is given.
 fn told_since(answer: &mut Answer, earlier: Option<&Value>) -> (Value, String) {
-    let since = earlier.map(|earlier| SinceLast::new(EarlierTriage::read(earlier.to_string().as_bytes()).unwrap(), answer));
+    let since = earlier.map(|earlier| SinceEarlier::new(EarlierTriage::read(earlier.to_string().as_bytes()).unwrap(), answer));
     with_since(answer, None, since.as_ref(), |shown| {
         (serde_json::to_value(Triage::from(shown)).unwrap(), fixture::text(|out| page(shown, out)))
     })

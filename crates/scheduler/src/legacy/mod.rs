@@ -7,7 +7,7 @@ mod reason;
 mod renamed;
 
 pub(crate) use predicates::PolicyPredicate;
-pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+pub(crate) use priorities::{CapacityRatio, NodeLabel, RequestedToCapacityRatioPriority, ServiceAntiAffinity};
 
 use renamed::{Predicate, Renamed};
 

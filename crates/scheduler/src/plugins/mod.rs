@@ -46,7 +46,7 @@ pub(crate) static FRAMEWORK_PLUGINS: &[&dyn Plugin] = &[
     &node_unschedulable::NodeUnschedulable,
     &node_name::NodeName,
     &taint_toleration::TaintToleration,
-    &node_affinity::NodeAffinity,
+    &node_affinity::NodeAffinityPlugin,
     &node_ports::NodePorts,
     &node_resources_fit::NodeResourcesFit,
     &node_resources_fit::LEAST_ALLOCATED,

@@ -9,7 +9,7 @@ use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
 use super::problem::LoadProblem;
-use super::wal::{KeptLog, LogChange, RaftLog, Request};
+use super::wal::{KeptLog, LogChange, RaftLog, WalRequest};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{KeyRange, Origin, Revision, RevisionSpan};
 
@@ -98,7 +98,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
 
 /// Copies what the log's requests compare or leave as it is out of a database that is being written.
 fn own_values(log: &RaftLog, layer: usize, builder: &mut VersionsBuilder) -> Option<()> {
-    let requests = log.runs.iter().flat_map(|run| &run.entries).filter_map(Request::of_entry);
+    let requests = log.runs.iter().flat_map(|run| &run.entries).filter_map(WalRequest::of_entry);
     let mut read: Vec<KeyRange> = requests.flat_map(|request| request.values_read()).collect();
     if read.is_empty() {
         return Some(());

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::DatabaseFacts;
 use super::wal::{
-    self, EntryRun, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, ServerState, Store, UndecidedChange,
+    self, EntryRun, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, ServerState, Store, UndecidedChange, WalRequest,
 };
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
@@ -130,7 +130,7 @@ impl Replay<'_> {
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
             let file = &self.builder.image_bytes(image)[..];
-            Logged { image, file, entry, request: Request::of_entry(entry) }
+            Logged { image, file, entry, request: WalRequest::of_entry(entry) }
         });
         let logged: Vec<Logged<'_>> = logged.collect();
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
@@ -313,7 +313,7 @@ impl Replay<'_> {
         let mut around = self.facts.around.clone();
         if !self.facts.has_exact_index {
             let later = run.entries.iter().zip(run.first..).filter(|(_, index)| *index >= next);
-            around.may_be_after(later.filter_map(|(entry, _)| Request::of_entry(entry)));
+            around.may_be_after(later.filter_map(|(entry, _)| WalRequest::of_entry(entry)));
         }
         around
     }
@@ -327,7 +327,7 @@ impl Replay<'_> {
                 applied.note = Some(format!("the last {left} entries of the log are not known to be committed and are left out"));
                 return applied;
             }
-            let Some(request) = Request::of_entry(entry) else {
+            let Some(request) = WalRequest::of_entry(entry) else {
                 applied.problem = Some(format!("entry {index} of the log cannot be read; what follows it is left out"));
                 return applied;
             };

@@ -17,15 +17,15 @@ use crate::{Arrivals, Event, KeyRange, LateDamage, Result, Revision, Source, Wat
 
 /// What comes of a history.
 #[derive(Clone, Debug)]
-enum Step {
+enum BundleStep {
     /// This many revisions.
     Take(usize),
     /// This many revisions are missing, and a state follows.
     Gap(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![5 => (1..60_usize).prop_map(Step::Take), 1 => (1..30_usize).prop_map(Step::Gap)];
+fn steps() -> impl Strategy<Value = Vec<BundleStep>> {
+    let step = prop_oneof![5 => (1..60_usize).prop_map(BundleStep::Take), 1 => (1..30_usize).prop_map(BundleStep::Gap)];
     proptest::collection::vec(step, 1..12)
 }
 
@@ -33,7 +33,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Slice<'h> {
     history: &'h [Event],
     from: i64,
-    steps: &'h [Step],
+    steps: &'h [BundleStep],
 }
 
 /// What was taken.
@@ -76,9 +76,9 @@ impl Slice<'_> {
     fn taken(&self) -> Taken {
         let mut taken = Taken { gaps: Vec::new(), upto: self.from };
         for step in self.steps {
-            let (Step::Take(count) | Step::Gap(count)) = step;
+            let (BundleStep::Take(count) | BundleStep::Gap(count)) = step;
             let upto = (taken.upto + *count as i64).min(self.newest());
-            if matches!(step, Step::Gap(_)) && upto > taken.upto {
+            if matches!(step, BundleStep::Gap(_)) && upto > taken.upto {
                 taken.gaps.push((taken.upto + 1, upto));
             }
             taken.upto = upto;
@@ -97,9 +97,9 @@ impl Slice<'_> {
         state(&mut writer, self.from)?;
         let mut at = self.from;
         for step in self.steps {
-            let (Step::Take(count) | Step::Gap(count)) = step;
+            let (BundleStep::Take(count) | BundleStep::Gap(count)) = step;
             let upto = (at + *count as i64).min(self.newest());
-            if matches!(step, Step::Take(_)) {
+            if matches!(step, BundleStep::Take(_)) {
                 let mut events = self.history.iter().filter(|event| (at + 1..=upto).contains(&event.revision.0));
                 events.try_for_each(|event| writer.change(event.clone(), written(event.revision.0)))?;
             } else if upto > at {
@@ -232,7 +232,7 @@ proptest! {
 #[test]
 fn an_archive_that_cannot_be_written_is_an_error_at_any_byte() {
     let history = history(&[1, 1, 2, 1, 3, 1, 1, 1]);
-    let steps = [Step::Take(3), Step::Gap(2), Step::Take(3)];
+    let steps = [BundleStep::Take(3), BundleStep::Gap(2), BundleStep::Take(3)];
     let slice = Slice { history: &history, from: 2, steps: &steps };
     let (_folder, path) = written_whole(&slice);
     let whole = fs::metadata(&path).unwrap().len() as usize;
@@ -249,10 +249,10 @@ fn an_archive_that_cannot_be_written_is_an_error_at_any_byte() {
 fn a_bundle_of_any_size_is_whole() {
     for count in (0..4).chain(998..1003).chain([1999, 2001, 5000]) {
         let history = history(&vec![1; count]);
-        written_whole(&Slice { history: &history, from: 1, steps: &[Step::Take(count)] });
+        written_whole(&Slice { history: &history, from: 1, steps: &[BundleStep::Take(count)] });
     }
     for width in [1, 999, 1000, 1001, 2500] {
         let history = history(&[1, width, 1, width, 1]);
-        written_whole(&Slice { history: &history, from: 2, steps: &[Step::Take(1), Step::Gap(1), Step::Take(9)] });
+        written_whole(&Slice { history: &history, from: 2, steps: &[BundleStep::Take(1), BundleStep::Gap(1), BundleStep::Take(9)] });
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 
 /// What is done with the recorder.
 #[derive(Clone, Debug)]
-enum Step {
+enum RecorderStep {
     /// This many changes come, and more may follow at once.
     Take(usize),
     /// Changes come up to the end of a revision, and the watch pauses.
@@ -38,18 +38,18 @@ enum Step {
     Fault(Fault),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = RecorderStep> {
     let count = prop_oneof![4 => 1..40_usize, 2 => 95..105_usize, 1 => 995..1005_usize];
     let fault = (0..14_usize, 0..400_usize, prop_oneof![Just(1), Just(2), Just(usize::MAX)]);
     prop_oneof![
-        6 => count.clone().prop_map(Step::Take),
-        4 => count.clone().prop_map(Step::Pause),
-        2 => count.prop_map(Step::Progress),
-        4 => Just(Step::Flush),
-        1 => (1..30_i64).prop_map(Step::Compact),
-        2 => Just(Step::State),
-        2 => Just(Step::Kill),
-        3 => fault.prop_map(|(after, written, lasts)| Step::Fault(Fault { after, written, lasts })),
+        6 => count.clone().prop_map(RecorderStep::Take),
+        4 => count.clone().prop_map(RecorderStep::Pause),
+        2 => count.prop_map(RecorderStep::Progress),
+        4 => Just(RecorderStep::Flush),
+        1 => (1..30_i64).prop_map(RecorderStep::Compact),
+        2 => Just(RecorderStep::State),
+        2 => Just(RecorderStep::Kill),
+        3 => fault.prop_map(|(after, written, lasts)| RecorderStep::Fault(Fault { after, written, lasts })),
     ]
 }
 
@@ -183,22 +183,22 @@ impl<'a> Model<'a> {
         Ok(Some(last))
     }
 
-    fn act(&mut self, step: &Step) -> Result<()> {
+    fn act(&mut self, step: &RecorderStep) -> Result<()> {
         match step {
-            Step::Take(count) => self.take(*count)?,
-            Step::Pause(count) => {
+            RecorderStep::Take(count) => self.take(*count)?,
+            RecorderStep::Pause(count) => {
                 self.take_whole(*count)?;
                 self.recorder.as_mut().unwrap().pause()?;
             }
-            Step::Progress(count) => {
+            RecorderStep::Progress(count) => {
                 if let Some(upto) = self.take_whole(*count)? {
                     self.recorder.as_mut().unwrap().complete(upto)?;
                 }
             }
-            Step::Flush => self.recorder.as_mut().unwrap().flush()?,
-            Step::Compact(count) => self.compact(*count)?,
-            Step::State => self.state()?,
-            Step::Kill | Step::Fault(_) => {}
+            RecorderStep::Flush => self.recorder.as_mut().unwrap().flush()?,
+            RecorderStep::Compact(count) => self.compact(*count)?,
+            RecorderStep::State => self.state()?,
+            RecorderStep::Kill | RecorderStep::Fault(_) => {}
         }
         Ok(())
     }
@@ -225,10 +225,10 @@ impl<'a> Model<'a> {
     }
 
     /// Does a step. A recorder that fails is ended as the command ends it.
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &RecorderStep) {
         match step {
-            Step::Fault(fault) => inject(Some(*fault)),
-            Step::Kill => {
+            RecorderStep::Fault(fault) => inject(Some(*fault)),
+            RecorderStep::Kill => {
                 self.recorder = None;
                 self.start();
                 self.hold();
@@ -303,8 +303,8 @@ impl<'a> Model<'a> {
     /// A quiet watch: all that came is recorded within a moment.
     fn end(mut self) {
         inject(None);
-        self.step(&Step::Pause(usize::MAX / 2));
-        self.step(&Step::Flush);
+        self.step(&RecorderStep::Pause(usize::MAX / 2));
+        self.step(&RecorderStep::Flush);
         self.hold();
         assert_eq!(self.confirmed, self.history.last().unwrap().revision.0);
     }
@@ -331,14 +331,14 @@ fn a_batch_of_any_size_and_a_timer_that_fires_behind_it_lose_nothing() {
             let history = history(&vec![width; count / width + 1]);
             let mut model = Model::new(&history);
             for rest in [0, 1] {
-                model.step(&Step::Take(count - rest));
-                model.step(&Step::Flush);
-                model.step(&Step::Take(rest));
-                model.step(&Step::Flush);
+                model.step(&RecorderStep::Take(count - rest));
+                model.step(&RecorderStep::Flush);
+                model.step(&RecorderStep::Take(rest));
+                model.step(&RecorderStep::Flush);
                 model.hold();
             }
-            model.step(&Step::Pause(0));
-            model.step(&Step::Kill);
+            model.step(&RecorderStep::Pause(0));
+            model.step(&RecorderStep::Kill);
             model.end();
         }
     }
@@ -364,13 +364,13 @@ fn is_full_for_a_while(is_tried: impl Fn(usize) -> bool) {
                     continue;
                 }
                 let mut model = Model::new(&history);
-                model.step(&Step::Pause(30));
-                model.step(&Step::Flush);
-                model.step(&Step::Fault(Fault { after, written, lasts }));
+                model.step(&RecorderStep::Pause(30));
+                model.step(&RecorderStep::Flush);
+                model.step(&RecorderStep::Fault(Fault { after, written, lasts }));
                 for _ in 0..4 {
-                    model.step(&Step::Pause(40));
-                    model.step(&Step::Flush);
-                    model.step(&Step::State);
+                    model.step(&RecorderStep::Pause(40));
+                    model.step(&RecorderStep::Flush);
+                    model.step(&RecorderStep::State);
                 }
                 model.end();
             }

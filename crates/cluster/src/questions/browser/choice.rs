@@ -120,7 +120,7 @@ pub struct Chosen {
 /// Chooses the rows. Without families, objects stand next to their owners and not below.
 pub fn choose(index: &Index, families: Option<&Families>, asked: &Asked) -> Chosen {
     let with_leases = asked.kinds.iter().any(|kind| kind == "lease");
-    let (mut counts, mut groups) = (Counts::default(), Groups::default());
+    let (mut counts, mut groups) = (Counts::default(), RowGroups::default());
     let mut rows: Vec<Placed> = Vec::new();
     for (life, object) in index.shown(with_leases).filter(|(_, object)| object.is_within(asked.after, asked.to)) {
         counts.objects += 1;
@@ -142,7 +142,7 @@ pub fn choose(index: &Index, families: Option<&Families>, asked: &Asked) -> Chos
         groups.all[group].changes += changes;
         rows.push(Placed { life, group, depth: 0 });
     }
-    let Groups { all, .. } = groups;
+    let RowGroups { all, .. } = groups;
     let mut order: Vec<usize> = (0..all.len()).filter(|&group| all[group].rows > 0).collect();
     order.sort_by_key(|&group| (all[group].id != NODES, std::cmp::Reverse(all[group].changes), all[group].id.clone()));
     let mut places = vec![0; all.len()];
@@ -185,12 +185,12 @@ impl Asked {
 }
 
 #[derive(Default)]
-struct Groups {
+struct RowGroups {
     all: Vec<RowGroup>,
     places: HashMap<String, usize>,
 }
 
-impl Groups {
+impl RowGroups {
     fn of(&mut self, index: &Index, families: Option<&Families>, life: usize, grouping: Grouping) -> usize {
         let (id, title) = named(index, families, life, grouping);
         let next = self.all.len();

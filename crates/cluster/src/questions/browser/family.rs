@@ -24,7 +24,7 @@ const MAX_OWNER_DEPTH: usize = 8;
 
 /// What is known of an object's family.
 #[derive(Clone, Debug, Default)]
-pub struct Family {
+pub struct KnownFamily {
     /// Its uid; empty where no version of it could be decoded.
     pub uid: Box<str>,
     /// Its controller or, without one, its first owner: its place in the index.
@@ -36,7 +36,7 @@ pub struct Family {
 /// The families of an index, by the places of its objects: of all of them, or of those of one namespace.
 #[derive(Debug)]
 pub struct Families {
-    of: Vec<Family>,
+    of: Vec<KnownFamily>,
     /// Whether it owns something.
     owns: Vec<bool>,
 }
@@ -56,7 +56,7 @@ impl Families {
     /// The source cannot be read.
     pub async fn read(cluster: &Cluster, index: &Index, namespace: Option<&str>) -> Result<Self> {
         let keys = namespace.map_or_else(Keys::all, |namespace| Keys::many(index.ranges_in(namespace)));
-        let mut gathering = Gathering { index, said: vec![None; index.lives.len()], nodes: HashMap::new() };
+        let mut gathering = FamilyGathering { index, said: vec![None; index.lives.len()], nodes: HashMap::new() };
         let fields = FieldSet::of(["metadata.uid", "metadata.ownerReferences", "spec.nodeName"]);
         let decoder = cluster.decoder.clone();
         if cluster.source.is_shared() && cluster.is_long().await? {
@@ -92,7 +92,7 @@ impl Families {
     }
 
     /// What is known of an object.
-    pub fn of(&self, life: usize) -> &Family {
+    pub fn of(&self, life: usize) -> &KnownFamily {
         &self.of[life]
     }
 
@@ -112,13 +112,13 @@ impl Families {
     }
 }
 
-struct Gathering<'i> {
+struct FamilyGathering<'i> {
     index: &'i Index,
     said: Vec<Option<(Box<str>, Option<Box<str>>, Option<Arc<str>>)>>,
     nodes: HashMap<Box<str>, Arc<str>>,
 }
 
-impl Gathering<'_> {
+impl FamilyGathering<'_> {
     /// Whether a version may say more than is known.
     fn wants(&self, event: &Event) -> bool {
         if event.kind == EventKind::Delete {
@@ -150,9 +150,9 @@ impl Gathering<'_> {
             let (uid, owner, node) = said.unwrap_or_default();
             let owner =
                 owner.and_then(|owner| by_uid.get(&owner)).copied().filter(|&owner| owner != life && self.index.may_own(owner, life));
-            Family { uid, owner, node }
+            KnownFamily { uid, owner, node }
         };
-        let of: Vec<Family> = self.said.into_iter().enumerate().map(family).collect();
+        let of: Vec<KnownFamily> = self.said.into_iter().enumerate().map(family).collect();
         of.iter().filter_map(|family| family.owner).for_each(|owner| owns[owner] = true);
         Families { of, owns }
     }

@@ -109,12 +109,13 @@ impl Index {
     /// The source cannot be read.
     pub async fn read(cluster: &Cluster) -> Result<Self> {
         let (last, span) = (cluster.revision().await?, cluster.source.span().await?);
-        let mut gathered = Gathered { cluster, current: HashMap::default(), lives: Vec::new(), gaps: Vec::new(), words: BTreeSet::new() };
+        let mut gathered =
+            GatheredLives { cluster, current: HashMap::default(), lives: Vec::new(), gaps: Vec::new(), words: BTreeSet::new() };
         let first = match cluster.source.is_shared() && cluster.is_long().await? {
             true => gathered.newest(span.oldest, last).await?,
             false => gathered.everything(last).await?,
         };
-        let Gathered { mut lives, gaps, .. } = gathered;
+        let GatheredLives { mut lives, gaps, .. } = gathered;
         let alive = alive_names(cluster, &Keys::all(), last, |_| true).await?;
         lives.iter_mut().for_each(|life| life.is_vanished = life.deleted.is_none() && !alive.contains(&life.key));
         lives.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.first().cmp(&b.first())));
@@ -198,7 +199,7 @@ impl Index {
 }
 
 /// What a pass has found so far.
-struct Gathered<'c> {
+struct GatheredLives<'c> {
     cluster: &'c Cluster,
     /// The object that a key holds now.
     current: HashMap<Bytes, usize>,
@@ -207,7 +208,7 @@ struct Gathered<'c> {
     words: BTreeSet<Arc<str>>,
 }
 
-impl Gathered<'_> {
+impl GatheredLives<'_> {
     async fn everything(&mut self, last: Revision) -> Result<Revision> {
         let cluster = self.cluster;
         let mut events = pin!(events(cluster, Keys::all(), Until::Revision(last)));

@@ -8,6 +8,6 @@ mod references;
 
 pub use changes::Needed;
 pub use choice::{Asked, Chosen, Counts, Grouping, Placed, RowGroup, choose};
-pub use family::{Families, Family};
+pub use family::{Families, KnownFamily};
 pub use index::{Index, Life};
 pub use references::Referred;

@@ -82,7 +82,7 @@ impl Explainer<'_> {
             }
             _ => None,
         };
-        let asked = Asked { namespace, name, is_entered_midway };
+        let asked = AskedPod { namespace, name, is_entered_midway };
         let Some(last) = attempts.pop().filter(|_| since.is_none()) else { return self.undecided(asked, replay, since).await };
         let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
         self.decided(asked, replay, last, refusals).await
@@ -91,12 +91,12 @@ impl Explainer<'_> {
     /// Explains the last attempt, which was begun and shown at two revisions; or, where it refused a pod that fits now, the one to come.
     async fn decided(
         &mut self,
-        asked: Asked<'_>,
+        asked: AskedPod<'_>,
         mut replay: Replay,
         (begun, last, shown): (Revision, Attempt, Revision),
         refusals: Vec<Attempt>,
     ) -> Result<Explained> {
-        let Asked { namespace, name, is_entered_midway } = asked;
+        let AskedPod { namespace, name, is_entered_midway } = asked;
         let Self { feed, cluster, oldest, until, .. } = self;
         let revision = last.revision;
         let mut found = None;
@@ -140,8 +140,8 @@ impl Explainer<'_> {
     }
 
     /// Explains a pod without an attempt that can be read, or about which something was written since: on the state as it is.
-    async fn undecided(&mut self, asked: Asked<'_>, mut replay: Replay, since: Option<SinceRefusal>) -> Result<Explained> {
-        let Asked { namespace, name, is_entered_midway } = asked;
+    async fn undecided(&mut self, asked: AskedPod<'_>, mut replay: Replay, since: Option<SinceRefusal>) -> Result<Explained> {
+        let AskedPod { namespace, name, is_entered_midway } = asked;
         let Self { feed, cluster, oldest, until, .. } = self;
         match is_entered_midway {
             true => feed.seed_state(&mut replay, *until).await?,
@@ -162,7 +162,7 @@ impl Explainer<'_> {
 
 /// The pod that is asked about.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct AskedPod<'a> {
     namespace: &'a str,
     name: &'a str,
     /// Whether the history is too long to be walked, so that the replay begins in its midst.

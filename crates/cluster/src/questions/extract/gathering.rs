@@ -34,7 +34,7 @@ pub struct With {
 
 /// Why an object became no manifest.
 #[derive(Clone, Debug)]
-pub enum LeftOut {
+pub enum ManifestLeftOut {
     /// A rule leaves it out.
     Excluded(&'static Exclusion),
     /// Values of it are masked.
@@ -65,7 +65,7 @@ pub struct Gathered {
     /// What becomes a manifest.
     pub objects: BTreeMap<ObjectId, GatheredObject>,
     /// What does not, and why.
-    pub left_out: Vec<(ObjectId, LeftOut)>,
+    pub left_out: Vec<(ObjectId, ManifestLeftOut)>,
     /// What those asked for may have written only before the revision asked about: what it was then cannot be read.
     pub maybe_older: BTreeSet<ObjectId>,
     /// What others refer to and is not there.
@@ -235,7 +235,7 @@ impl Gathering<'_> {
     pub(super) async fn select(&mut self) -> Result<()> {
         for (id, stored) in &std::mem::take(&mut self.read) {
             match excluded(&stored.object, &self.around, self.switches).filter(|_| !self.by_name.contains(id)) {
-                Some(exclusion) => self.gathered.left_out.push((id.clone(), LeftOut::Excluded(exclusion))),
+                Some(exclusion) => self.gathered.left_out.push((id.clone(), ManifestLeftOut::Excluded(exclusion))),
                 None => self.take(id.clone(), stored.object.clone(), stored.kind.clone()).await?,
             }
         }

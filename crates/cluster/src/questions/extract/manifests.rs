@@ -8,7 +8,7 @@ use ketcd_restore::cautions::{self, Caution};
 use ketcd_restore::{ObjectId, Switches, order, strip};
 use serde_json::Value;
 
-use super::gathering::{Gathered, LeftOut};
+use super::gathering::{Gathered, ManifestLeftOut};
 
 /// Manifests in the order in which they are to be applied.
 pub struct Extraction {
@@ -24,7 +24,7 @@ pub struct ExtractionSummary {
     /// The manifests, in their order.
     pub manifests: Vec<ObjectId>,
     /// Objects left out.
-    pub left_out: Vec<(ObjectId, LeftOut)>,
+    pub left_out: Vec<(ObjectId, ManifestLeftOut)>,
     /// How many objects each rule stripped something from.
     pub stripped: BTreeMap<&'static str, usize>,
     /// What to know before they are applied.
@@ -53,7 +53,7 @@ impl Gathered {
             }
             let rules = strip(&mut manifest, switches, found.has_status);
             if is_masked(&found.object, &manifest) {
-                left_out.push((id, LeftOut::Masked));
+                left_out.push((id, ManifestLeftOut::Masked));
                 continue;
             }
             cautions.extend(cautions::of_object(&found.object, &rules));

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::read::decoder;
 use gathering::Gathering;
 
-pub use gathering::{Gathered, GatheredObject, LeftOut, Targets, With};
+pub use gathering::{Gathered, GatheredObject, ManifestLeftOut, Targets, With};
 pub use manifests::{Extraction, ExtractionSummary};
 pub use plan::{Plan, Served, Target};
 pub use written::{By, LastWritten};

@@ -32,7 +32,7 @@ use spans::{Holding, ObjectSpans, PartEnd, Spans, Version};
 pub use pattern::{MAX_PATTERN_BYTES, Pattern};
 pub use place::{Hit, Place, Search};
 pub use setter::Setter;
-pub use spans::{Span, SpanEnd};
+pub use spans::{SpanEnd, ValueSpan};
 
 /// How many bytes of what is found are held at once.
 pub const MAX_HELD_BYTES: usize = 64 << 20;
@@ -64,7 +64,7 @@ pub struct Grep<'c> {
     /// Dates what is found, where that is more than one part.
     clock: Option<Arc<Clock>>,
     searched: Searched,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SearchLeftOut>,
     /// The single objects that words name, with their keys, of which no version was read so far.
     unread: Vec<(String, Address)>,
 }
@@ -81,7 +81,7 @@ pub struct FoundObject {
     /// The revision that deleted it; `None` where it is there, and where its end cannot be read.
     pub deleted: Option<Revision>,
     /// What was found, in the order in which it came.
-    pub spans: Vec<Span>,
+    pub spans: Vec<ValueSpan>,
 }
 
 /// What was searched.
@@ -97,7 +97,7 @@ pub struct Searched {
 
 /// What was not searched, because more was found than can be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum SearchLeftOut {
     /// All keys from this one on: a live etcd is read once.
     Keys {
         /// The first of them.
@@ -168,7 +168,7 @@ impl Grep<'_> {
         loop {
             for (key, mut object) in self.found.by_ref() {
                 if let Some(after) = object.cut {
-                    self.left_out.push(LeftOut::Versions { key: key.clone(), after });
+                    self.left_out.push(SearchLeftOut::Versions { key: key.clone(), after });
                     let key = String::from_utf8_lossy(&key).into_owned();
                     self.cluster.note(Notice::VersionsNotSearched { key, after });
                 }
@@ -189,7 +189,7 @@ impl Grep<'_> {
     }
 
     /// What was not searched, once all is handed over.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[SearchLeftOut] {
         &self.left_out
     }
 
@@ -214,7 +214,7 @@ impl Grep<'_> {
             // Another pass would read the history of all keys again.
             Some(from) if self.cluster.source.is_shared() => {
                 self.cluster.note(Notice::KeysNotSearched { from: String::from_utf8_lossy(from).into_owned() });
-                self.left_out.push(LeftOut::Keys { from: from.clone() });
+                self.left_out.push(SearchLeftOut::Keys { from: from.clone() });
             }
             _ => self.parts.read(&part, end.clone(), (spans.bytes, self.holding.most_bytes)),
         }

@@ -31,7 +31,7 @@ pub(super) struct Version {
 
 /// A stretch of revisions through which one place held one value.
 #[derive(Clone, Debug)]
-pub struct Span {
+pub struct ValueSpan {
     /// What was found where.
     pub hit: Hit,
     /// The first revision at which it is known to have been there.
@@ -95,9 +95,9 @@ pub(super) struct Holding {
 #[derive(Debug, Default)]
 pub(super) struct ObjectSpans {
     /// Those that have ended.
-    ended: Vec<Span>,
+    ended: Vec<ValueSpan>,
     /// Those that have not.
-    open: Vec<Span>,
+    open: Vec<ValueSpan>,
     /// The last revision that wrote or deleted the object.
     last: Revision,
     /// Whether the version that it wrote cannot be decoded.
@@ -227,7 +227,7 @@ impl ObjectSpans {
             return;
         }
         let still: HashSet<&Hit> = hits.iter().collect();
-        let is_over = |span: &mut Span| !is_known || !still.contains(&span.hit);
+        let is_over = |span: &mut ValueSpan| !is_known || !still.contains(&span.hit);
         for mut span in self.open.extract_if(.., is_over) {
             match is_known {
                 true => span.finish(revision.before(), if is_opaque { SpanEnd::Unknown } else { SpanEnd::Gone }),
@@ -252,7 +252,7 @@ impl ObjectSpans {
         let change = change.map(Arc::new);
         self.bytes += change.as_deref().map_or(0, change_bytes);
         for hit in new {
-            let span = Span { hit, from, may_begin_earlier, to: from, end: SpanEnd::Unknown, change: change.clone(), setter: None };
+            let span = ValueSpan { hit, from, may_begin_earlier, to: from, end: SpanEnd::Unknown, change: change.clone(), setter: None };
             self.bytes += span.bytes();
             self.open.push(span);
         }
@@ -273,12 +273,12 @@ impl ObjectSpans {
     }
 
     /// What was found, in the order in which it came, once all has ended.
-    pub(super) fn spans(&mut self) -> &mut Vec<Span> {
+    pub(super) fn spans(&mut self) -> &mut Vec<ValueSpan> {
         &mut self.ended
     }
 }
 
-impl Span {
+impl ValueSpan {
     /// Who made the change that brought the value; `None` where it may have been there before, and where changes were not asked for.
     pub fn setter(&self) -> Option<&Setter> {
         self.setter.as_deref()

@@ -3,7 +3,7 @@
 use ketcd_store::{SourceKind, SourceStatus};
 
 use super::sources::{files_of, flags_of, names_of};
-use super::states::{State, States};
+use super::states::{RehearsedState, States};
 use crate::error::Result;
 
 /// The commands, each a line.
@@ -15,7 +15,7 @@ pub(super) struct ExtractCommands {
 }
 
 /// Returns them. Who wrote an object since shows in its version of then: where the newest state has compacted that, the backup is read with it.
-pub(super) async fn commands(states: &States<'_>, newest: &State<'_>) -> Result<ExtractCommands> {
+pub(super) async fn commands(states: &States<'_>, newest: &RehearsedState<'_>) -> Result<ExtractCommands> {
     let since = states.backup.revision;
     let (old, new) = (&states.backup_status, states.newest_status.as_ref().unwrap_or(&states.backup_status));
     let are_joined = states.is_of_one_cluster == Some(true) && has_history(old) && has_history(new) && names_of(old) != names_of(new);

@@ -9,7 +9,7 @@ use ketcd_kube::{Object, Release};
 use ketcd_store::{At, KeyRange, Revision, Want};
 
 use super::forecast::Affected;
-use super::states::{Differing, State, States};
+use super::states::{Differing, RehearsedState, States};
 use crate::cluster::built_in;
 use crate::error::Result;
 use crate::kinds::KeySubject;
@@ -73,7 +73,7 @@ pub(super) fn pairs<'s>(states: &'s States<'_>, path: &'s str) -> impl Iterator<
 }
 
 /// The keys below a path such as `/minions/`, without it.
-pub(super) async fn names(state: &State<'_>, path: &str) -> Result<BTreeSet<String>> {
+pub(super) async fn names(state: &RehearsedState<'_>, path: &str) -> Result<BTreeSet<String>> {
     let below = state.key(path);
     let keys = KeyRange::prefix(below.as_str());
     let mut entries = state.cluster.source.range(keys, At::Revision(state.revision), Want::Keys).await?.entries;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ketcd_store::{Revision, SourceKind};
 
 use super::rehearse_options::RehearseAsked;
-use super::states::{State, uid_of_cluster};
+use super::states::{RehearsedState, uid_of_cluster};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::verify::{Finding, Verdict, Verification};
@@ -50,17 +50,17 @@ struct Candidate {
 /// Returns all sources, those that can be restored first, in that the one that loses the least.
 pub(super) async fn ranked(backup: &Cluster, over: &[&Cluster], asked: &RehearseAsked) -> Result<Vec<RehearsedSource>> {
     let newest = newest(over).await?;
-    let uid = uid_of_cluster(&State::of(backup).await?).await?;
+    let uid = uid_of_cluster(&RehearsedState::of(backup).await?).await?;
     let all: Vec<&Cluster> = [backup].into_iter().chain(over.iter().copied()).collect();
     // The backup may be newer than all that is left.
     let newest_revision = match self::newest(&all).await? {
-        Some(newest) if !over.is_empty() => Some((newest.revision().await?, uid_of_cluster(&State::of(newest).await?).await?)),
+        Some(newest) if !over.is_empty() => Some((newest.revision().await?, uid_of_cluster(&RehearsedState::of(newest).await?).await?)),
         _ => None,
     };
     let mut candidates = Vec::new();
     for (place, cluster) in all.into_iter().enumerate() {
         let found = cluster.verify_file(asked.now).await?;
-        let own = uid_of_cluster(&State::of(cluster).await?).await?;
+        let own = uid_of_cluster(&RehearsedState::of(cluster).await?).await?;
         let lacks = newest_revision.as_ref().filter(|(_, of)| is_same(of.as_deref(), own.as_deref()) != Some(false));
         let source = RehearsedSource {
             is_backup: place == 0,

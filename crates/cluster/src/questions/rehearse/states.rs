@@ -23,7 +23,7 @@ const OPENSHIFT_OWN_PATH: &str = "/openshift.io/";
 /// Where Events are stored, which are counted and not read.
 const EVENT_PATH: &[u8] = b"/events/";
 
-pub(super) struct State<'c> {
+pub(super) struct RehearsedState<'c> {
     /// The cluster.
     pub cluster: &'c Cluster,
     /// The revision.
@@ -46,9 +46,9 @@ pub(super) struct Differing {
 
 pub(super) struct States<'c> {
     /// The backup.
-    pub backup: State<'c>,
+    pub backup: RehearsedState<'c>,
     /// The newest state; `None` where none is left.
-    pub newest: Option<State<'c>>,
+    pub newest: Option<RehearsedState<'c>>,
     /// The keys that differ, ascending; empty without a newest state.
     pub differing: Vec<Differing>,
     /// Whether both are of one cluster: the namespace kube-system has one uid for ever.
@@ -62,7 +62,7 @@ pub(super) struct States<'c> {
     not_known: Mutex<Vec<String>>,
 }
 
-impl<'c> State<'c> {
+impl<'c> RehearsedState<'c> {
     /// The state of the revision looked at.
     pub(super) async fn of(cluster: &'c Cluster) -> Result<Self> {
         let decoder = cluster.decoder.clone().without_managed_fields();
@@ -141,9 +141,9 @@ impl<'c> State<'c> {
 impl<'c> States<'c> {
     /// Compares two states key by key.
     pub(super) async fn of(backup: &'c Cluster, newest: Option<&'c Cluster>, asked: &'c RehearseAsked) -> Result<Self> {
-        let backup = State::of(backup).await?;
+        let backup = RehearsedState::of(backup).await?;
         let newest = match newest {
-            Some(newest) => Some(State::of(newest).await?),
+            Some(newest) => Some(RehearsedState::of(newest).await?),
             None => None,
         };
         let backup_status = backup.cluster.source.status().await?;
@@ -192,7 +192,7 @@ impl<'c> States<'c> {
 }
 
 /// Compares the keys of two states; `None` where more would have to be held of a running etcd than these bytes.
-async fn compare(backup: &State<'_>, newest: &State<'_>, max_held_bytes: usize) -> Result<Option<Vec<Differing>>> {
+async fn compare(backup: &RehearsedState<'_>, newest: &RehearsedState<'_>, max_held_bytes: usize) -> Result<Option<Vec<Differing>>> {
     let mut found = DifferenceFound { differing: Vec::new(), left_bytes: newest.cluster.source.is_shared().then_some(max_held_bytes) };
     if !found.compare(backup, newest, "/").await? {
         return Ok(None);
@@ -215,10 +215,10 @@ struct DifferenceFound {
 
 impl DifferenceFound {
     /// Merges the keys of two states below a path, both ascending. Returns whether all could be held.
-    async fn compare(&mut self, backup: &State<'_>, newest: &State<'_>, path: &str) -> Result<bool> {
+    async fn compare(&mut self, backup: &RehearsedState<'_>, newest: &RehearsedState<'_>, path: &str) -> Result<bool> {
         let (mut old, mut new) = (backup.below(path).await?, newest.below(path).await?);
         let (mut before, mut after) = (old.try_next().await?, new.try_next().await?);
-        let path = |state: &State<'_>, entry: &KeyValue| state.path(&entry.key).unwrap_or_else(|| entry.key.clone());
+        let path = |state: &RehearsedState<'_>, entry: &KeyValue| state.path(&entry.key).unwrap_or_else(|| entry.key.clone());
         loop {
             let paths = (before.as_ref().map(|entry| path(backup, entry)), after.as_ref().map(|entry| path(newest, entry)));
             let (path, is_before, is_after) = match paths {
@@ -276,7 +276,7 @@ fn too_much(backup: &SourceStatus, newest: &SourceStatus, asked: &RehearseAsked)
 }
 
 /// The uid of the namespace kube-system; `None` where it is not there.
-pub(super) async fn uid_of_cluster(state: &State<'_>) -> Result<Option<String>> {
+pub(super) async fn uid_of_cluster(state: &RehearsedState<'_>) -> Result<Option<String>> {
     let key = KeyRange::key(format!("{}/namespaces/kube-system", state.prefix));
     let found = state.cluster.source.first(key, At::Revision(state.revision), Want::Values, 1).await?;
     let object = found.first().and_then(|entry| state.object(entry));

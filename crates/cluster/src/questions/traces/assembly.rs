@@ -9,8 +9,8 @@ use ketcd_history::timeline::{Phase, StepKind, Story, Timeline};
 use ketcd_store::Revision;
 
 use super::ids::{SpanId, TraceId};
-use super::lives::{Life, Lives, phases_of};
-use super::model::{LeftOut, Link, LinkReason, MAX_TRACE_STARTS, Span, SpanFacts, SpanKind, Traced};
+use super::lives::{Lives, TracedLife, phases_of};
+use super::model::{Link, LinkReason, MAX_TRACE_STARTS, MissingSpans, Span, SpanFacts, SpanKind, Traced};
 use super::node::{self, NodeLoss};
 use super::parents::{self, Parents, traced};
 use super::pod_later;
@@ -25,7 +25,7 @@ pub(super) struct Draft {
     /// Its spans.
     pub spans: Vec<Span>,
     /// What is missing in it.
-    pub left_out: LeftOut,
+    pub left_out: MissingSpans,
     /// The keys of the objects that it is about, and of their owners.
     pub keys: BTreeSet<Bytes>,
     starts: usize,
@@ -85,7 +85,7 @@ struct Assembly<'s> {
     has_all_pods: bool,
     parents: Parents,
     attachments: HashMap<&'s str, Vec<(&'s Bytes, &'s Timeline)>>,
-    by_uid: HashMap<&'s str, (&'s Bytes, &'s Life)>,
+    by_uid: HashMap<&'s str, (&'s Bytes, &'s TracedLife)>,
     drafts: Drafts,
     /// Outages and cordons by the names of nodes.
     losses: HashMap<String, Vec<NodeLoss>>,
@@ -104,7 +104,7 @@ impl<'s> Assembly<'s> {
         let draft = self.drafts.entry(trace).or_insert_with(|| Draft {
             about: Arc::clone(about),
             spans: Vec::new(),
-            left_out: LeftOut::default(),
+            left_out: MissingSpans::default(),
             keys: BTreeSet::new(),
             starts: 0,
         });
@@ -258,7 +258,7 @@ impl<'s> Assembly<'s> {
                 self.link_causes(pod, span, preemptors);
             }
         }
-        if !spans.made.is_empty() || spans.left_out != LeftOut::default() {
+        if !spans.made.is_empty() || spans.left_out != MissingSpans::default() {
             self.add(Self::own_trace(pod), &pod.about, spans);
         }
     }

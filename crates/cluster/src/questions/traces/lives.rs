@@ -13,7 +13,7 @@ use ketcd_store::Revision;
 const MAX_OWNER_DEPTH: usize = 8;
 
 /// One life of an object, with what traces need of its last readable version: a large cluster has many, and whole ones take much memory.
-pub(super) struct Life {
+pub(super) struct TracedLife {
     /// Its uid.
     pub uid: String,
     /// The first readable revision of it.
@@ -35,7 +35,7 @@ pub(super) struct Life {
 /// The lives of all objects, by their keys, oldest first.
 #[derive(Default)]
 pub(super) struct Lives {
-    by_key: HashMap<Bytes, Vec<Life>>,
+    by_key: HashMap<Bytes, Vec<TracedLife>>,
     annotation: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Lives {
         }
         let lives = self.by_key.entry(change.key.clone()).or_default();
         let since = lives.last().filter(|life| life.uid == uid).map(|life| life.since);
-        let life = Life::of(object, since.unwrap_or(change.revision), self.annotation.as_deref());
+        let life = TracedLife::of(object, since.unwrap_or(change.revision), self.annotation.as_deref());
         match lives.last_mut().filter(|_| since.is_some()) {
             Some(last) => *last = life,
             None => lives.push(life),
@@ -68,17 +68,17 @@ impl Lives {
     }
 
     /// The lives of a key, oldest first.
-    pub(super) fn of(&self, key: &[u8]) -> &[Life] {
+    pub(super) fn of(&self, key: &[u8]) -> &[TracedLife] {
         self.by_key.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// The life of each uid, with its key.
-    pub(super) fn by_uid(&self) -> HashMap<&str, (&Bytes, &Life)> {
+    pub(super) fn by_uid(&self) -> HashMap<&str, (&Bytes, &TracedLife)> {
         self.by_key.iter().flat_map(|(key, lives)| lives.iter().map(move |life| (life.uid.as_str(), (key, life)))).collect()
     }
 }
 
-impl Life {
+impl TracedLife {
     fn of(object: &Value, since: Revision, annotation: Option<&str>) -> Self {
         let subject = Subject::of(object);
         let spec = &object["spec"];
@@ -102,7 +102,7 @@ impl Life {
     }
 
     /// Its owners, the nearest first, as far as they are readable; of the last only its name may be.
-    pub(super) fn owners(&self, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Subject> {
+    pub(super) fn owners(&self, by_uid: &HashMap<&str, (&Bytes, &TracedLife)>) -> Vec<Subject> {
         let mut owners = Vec::new();
         let mut next = self.controller.clone();
         while let Some(owner) = next.filter(|_| owners.len() < MAX_OWNER_DEPTH) {
@@ -114,7 +114,7 @@ impl Life {
 }
 
 /// The phases of one life in the timeline of its key, given when the next life begins.
-pub(super) fn phases_of<'t>(timeline: &'t Timeline, life: &Life, next: Option<&Life>) -> Vec<&'t Phase> {
+pub(super) fn phases_of<'t>(timeline: &'t Timeline, life: &TracedLife, next: Option<&TracedLife>) -> Vec<&'t Phase> {
     let is_its = |phase: &&Phase| phase.revision >= life.since && next.is_none_or(|next| phase.revision < next.since);
     timeline.phases.iter().filter(is_its).collect()
 }

@@ -35,7 +35,8 @@ use lives::Lives;
 
 pub use ids::{SpanId, TraceId};
 pub use model::{
-    LeftOut, Link, LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, Moment, Span, SpanFacts, SpanKind, Trace, Traced, Traces,
+    Link, LinkReason, MAX_START_SPANS, MAX_TRACE_SPANS, MAX_TRACE_STARTS, MissingSpans, Moment, Span, SpanFacts, SpanKind, Trace, Traced,
+    Traces,
 };
 
 /// Namespaced kinds that traces are of or need.
@@ -50,7 +51,7 @@ const NAMESPACED_KINDS: [&str; 9] = [
     "jobs.batch",
     "cronjobs.batch",
 ];
-/// What assembling traces reads of the last version of an object, beyond its [`Life`](lives::Life): how it came to be deleted, and the volumes of claims.
+/// What assembling traces reads of the last version of an object, beyond its [`TracedLife`](lives::TracedLife): how it came to be deleted, and the volumes of claims.
 const STORY_FIELDS: [&str; 13] = [
     "apiVersion",
     "kind",

@@ -26,7 +26,7 @@ pub struct Traces {
     /// The uid of kube-system, which tells this cluster from others; `None` where the data do not show it.
     pub cluster_uid: Option<String>,
     /// What is missing in them.
-    pub left_out: LeftOut,
+    pub left_out: MissingSpans,
 }
 
 impl Traces {
@@ -51,7 +51,7 @@ pub struct Trace {
 
 /// How many spans are missing, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct MissingSpans {
     /// Starts of pods and other spans whose begin is not readable.
     pub without_begin: usize,
     /// Spans that have not ended, or whose end is not readable.
@@ -64,7 +64,7 @@ pub struct LeftOut {
     pub unreadable_parents: usize,
 }
 
-impl LeftOut {
+impl MissingSpans {
     /// Adds up.
     pub fn add(&mut self, other: Self) {
         self.without_begin += other.without_begin;

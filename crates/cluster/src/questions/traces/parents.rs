@@ -9,7 +9,7 @@ use ketcd_history::timeline::{RolloutEnd, StepKind, Story, Subject, Timeline};
 use ketcd_store::Revision;
 
 use super::ids::{SpanId, TraceId};
-use super::lives::{Life, Lives, phases_of};
+use super::lives::{Lives, TracedLife, phases_of};
 use super::model::{Moment, SpanFacts, SpanKind, Traced};
 use super::spans::{SpanList, Which};
 
@@ -44,13 +44,13 @@ impl Parent {
 pub(super) type Parents = HashMap<String, Vec<Parent>>;
 
 /// Where an object stands.
-pub(super) fn traced(key: &Bytes, life: &Life, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Arc<Traced> {
+pub(super) fn traced(key: &Bytes, life: &TracedLife, by_uid: &HashMap<&str, (&Bytes, &TracedLife)>) -> Arc<Traced> {
     let subject = life.subject.clone();
     let node = if subject.kind == "Node" { Some(subject.name.clone()) } else { life.node.clone() };
     Arc::new(Traced { key: key.clone(), owners: life.owners(by_uid), node, subject })
 }
 
-pub(super) fn find(story: &Story, lives: &Lives, by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Parents {
+pub(super) fn find(story: &Story, lives: &Lives, by_uid: &HashMap<&str, (&Bytes, &TracedLife)>) -> Parents {
     let mut parents = Parents::new();
     for (key, timeline) in &story.timelines {
         let lives = lives.of(key);
@@ -66,7 +66,7 @@ pub(super) fn find(story: &Story, lives: &Lives, by_uid: &HashMap<&str, (&Bytes,
     parents
 }
 
-fn rollouts(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Parent> {
+fn rollouts(key: &Bytes, timeline: &Timeline, lives: &[TracedLife], by_uid: &HashMap<&str, (&Bytes, &TracedLife)>) -> Vec<Parent> {
     let mut rollouts = Vec::new();
     for rollout in &timeline.rollouts {
         let begun = rollout.begun;
@@ -97,7 +97,7 @@ fn rollouts(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&
     rollouts
 }
 
-fn jobs(key: &Bytes, timeline: &Timeline, lives: &[Life], by_uid: &HashMap<&str, (&Bytes, &Life)>) -> Vec<Parent> {
+fn jobs(key: &Bytes, timeline: &Timeline, lives: &[TracedLife], by_uid: &HashMap<&str, (&Bytes, &TracedLife)>) -> Vec<Parent> {
     let mut jobs = Vec::new();
     for (place, life) in lives.iter().enumerate() {
         let about = traced(key, life, by_uid);

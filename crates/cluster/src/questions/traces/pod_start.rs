@@ -9,7 +9,7 @@ use ketcd_history::timeline::{Note, Phase, StepDetail, StepKind, Timeline};
 use ketcd_history::{Actor, ActorFrom};
 
 use super::ids::SpanId;
-use super::lives::Life;
+use super::lives::TracedLife;
 use super::model::{MAX_START_SPANS, Moment, SpanFacts, SpanKind, Traced};
 use super::spans::{SpanList, Which};
 
@@ -18,7 +18,7 @@ const START_ENDS: [StepKind; 4] = [StepKind::Ready, StepKind::Succeeded, StepKin
 
 pub(super) struct PodLife<'s> {
     /// The life.
-    pub life: &'s Life,
+    pub life: &'s TracedLife,
     /// Its phases.
     pub phases: Vec<&'s Phase>,
     /// The timeline of its name.

@@ -6,14 +6,14 @@ use ketcd_history::Actor;
 use ketcd_history::timeline::Phase;
 
 use super::ids::SpanId;
-use super::model::{LeftOut, Moment, Span, SpanFacts, SpanKind, Traced};
+use super::model::{MissingSpans, Moment, Span, SpanFacts, SpanKind, Traced};
 
 pub(super) struct SpanList {
     about: Arc<Traced>,
     /// Those that were made.
     pub made: Vec<Span>,
     /// Those that were not.
-    pub left_out: LeftOut,
+    pub left_out: MissingSpans,
 }
 
 /// What a span is, and which of several.
@@ -40,7 +40,7 @@ impl Which<'_> {
 
 impl SpanList {
     pub(super) fn new(about: &Arc<Traced>) -> Self {
-        Self { about: Arc::clone(about), made: Vec::new(), left_out: LeftOut::default() }
+        Self { about: Arc::clone(about), made: Vec::new(), left_out: MissingSpans::default() }
     }
 
     /// Adds the span between two phases, the second of which says who did it and how it ended.

@@ -16,6 +16,7 @@ use ketcd_store::{KeyRange, Want};
 
 use super::bearing::{Afflicted, Effect, Relation};
 use super::node_needs::Settled;
+use super::rules::Named;
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
 use crate::related::owners::owners;
@@ -58,9 +59,6 @@ pub(super) async fn causes(cluster: &Cluster, findings: &[Finding], changes: &[A
     }
     Ok(causes)
 }
-
-/// A kind, a namespace and a name.
-type Named = (String, String, String);
 
 /// What a finding's objects depend on.
 struct Dependencies<'f> {

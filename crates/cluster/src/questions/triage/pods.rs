@@ -89,7 +89,7 @@ impl<'v> Glance<'v> {
 }
 
 /// What a pod turned out to be.
-enum Seen {
+enum SeenPod {
     /// It runs and is ready, on this node.
     Well(String),
     /// It has done its work.
@@ -110,11 +110,11 @@ pub(super) async fn read(cluster: &Cluster, entries: BoxStream<'_, ketcd_store::
         let is_read =
             excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, |shown| glance.see(shown)));
         match glance.node.filter(|_| is_read && glance.is_well()) {
-            Some(node) => Seen::Well(node.to_owned()),
-            None if is_read && glance.is_over() => Seen::Over,
+            Some(node) => SeenPod::Well(node.to_owned()),
+            None if is_read && glance.is_over() => SeenPod::Over,
             None => {
                 let body = reporting.decode_only(&entry, &fields);
-                Seen::Other(if let Body::Object(pod) = body { Some(pod.into_value()) } else { None })
+                SeenPod::Other(if let Body::Object(pod) = body { Some(pod.into_value()) } else { None })
             }
         }
     });
@@ -122,9 +122,9 @@ pub(super) async fn read(cluster: &Cluster, entries: BoxStream<'_, ketcd_store::
     while let Some(seen) = pods.try_next().await? {
         count += 1;
         match seen {
-            Seen::Well(node) => triage.count_pod(Some(&node)),
-            Seen::Other(Some(pod)) => triage.observe(&pod),
-            Seen::Over | Seen::Other(None) => {}
+            SeenPod::Well(node) => triage.count_pod(Some(&node)),
+            SeenPod::Other(Some(pod)) => triage.observe(&pod),
+            SeenPod::Over | SeenPod::Other(None) => {}
         }
     }
     Ok(count)

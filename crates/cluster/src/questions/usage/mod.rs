@@ -23,7 +23,7 @@ use crate::read::values_on_cores;
 /// How many of the busiest keys are named.
 const MAX_BUSIEST_KEYS: usize = 50;
 
-pub use usage_data::{Large, Left, Managers, NamedKey, UsageData};
+pub use usage_data::{Large, Left, ManagerSums, NamedKey, UsageData};
 use usage_data::{UsageOf, UsageScope};
 
 impl Cluster {

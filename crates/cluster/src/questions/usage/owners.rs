@@ -60,15 +60,15 @@ pub(super) struct Owned {
 
 /// The members that are looked at, as protobuf has them.
 #[derive(Deserialize)]
-struct Named<'v> {
+struct OwnedMembers<'v> {
     kind: String,
     #[serde(borrow)]
-    metadata: Metadata<'v>,
+    metadata: OwnedMetadata<'v>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata<'v> {
+struct OwnedMetadata<'v> {
     namespace: Option<&'v str>,
     uid: Option<&'v str>,
     deletion_timestamp: Option<String>,
@@ -111,9 +111,10 @@ impl OwnerReader {
         }
         let bytes = entry.value.len() as u64;
         if entry.value.starts_with(PROTOBUF_PREFIX)
-            && let Ok(Named { kind, metadata }) = self.decoder.decode_as::<Named<'_>>(&entry.key, &entry.value, entry.mod_revision.0)
+            && let Ok(OwnedMembers { kind, metadata }) =
+                self.decoder.decode_as::<OwnedMembers<'_>>(&entry.key, &entry.value, entry.mod_revision.0)
         {
-            let Metadata { namespace, uid, deletion_timestamp, owner_references } = metadata;
+            let OwnedMetadata { namespace, uid, deletion_timestamp, owner_references } = metadata;
             let namespace = namespace.filter(|namespace| !namespace.is_empty());
             let owners = self.owners(namespace, deletion_timestamp.is_some(), owner_references.into_iter());
             return Owned { exists: uid.map(|uid| self.known_by(namespace, uid)), owners: owners.map(|owners| (kind, owners)), bytes };

@@ -18,7 +18,7 @@ use crate::not_found::{Looked, NotFound};
 use crate::triage::resource;
 
 /// Sums by field manager.
-pub type Managers = Vec<(String, Sum)>;
+pub type ManagerSums = Vec<(String, Sum)>;
 
 /// A key, and the object that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub struct UsageData {
     /// Sums by key.
     pub usage: Usage,
     /// Sums by field manager, where values were read.
-    pub managers: Option<Managers>,
+    pub managers: Option<ManagerSums>,
     /// The largest objects, where values were read.
     pub largest: Vec<Large>,
     /// What controllers left behind, where values were read.

@@ -45,7 +45,7 @@ pub(super) async fn check(cluster: &Cluster, span: RevisionSpan, with_used_ports
     if cluster.source.is_one_moment() || cluster.has_logs_alone() || !cluster.source.facts().has_all_keys {
         return Ok(part);
     }
-    let state = State::read(cluster, span.newest).await?;
+    let state = AllocatorState::read(cluster, span.newest).await?;
     let (mut compared, not_followed) = state.compare(cluster.release());
     part.not_checked.extend(not_followed);
     if compared.is_empty() {
@@ -54,7 +54,7 @@ pub(super) async fn check(cluster: &Cluster, span: RevisionSpan, with_used_ports
     if compared.iter().any(|compared| !compared.unused.is_empty()) {
         let before = earlier(cluster, span).await?;
         let past = match before {
-            Some(before) => Some(State::read(cluster, before).await?.compare(cluster.release()).0),
+            Some(before) => Some(AllocatorState::read(cluster, before).await?.compare(cluster.release()).0),
             None => None,
         };
         compared.iter_mut().for_each(|compared| compared.lasting(past.as_deref()));
@@ -106,7 +106,7 @@ impl What {
 
 /// Allocators and Services at a revision.
 #[derive(Default)]
-struct State {
+struct AllocatorState {
     /// By name, with the key and the revision that wrote it.
     ranges: BTreeMap<&'static str, (Range, String, Revision)>,
     /// IPAddress objects that are said to be of a Service: `namespace/name`.
@@ -129,7 +129,7 @@ struct Compared {
     is_new: bool,
 }
 
-impl State {
+impl AllocatorState {
     async fn read(cluster: &Cluster, revision: Revision) -> Result<Self> {
         let (prefix, mut state) = (cluster.prefix().await?, Self::default());
         let services = objects(cluster, KeyRange::prefix(format!("{prefix}/services/specs/")), revision).await?;
@@ -273,8 +273,8 @@ mod tests {
     }
 
     /// A Service with a port and an address, and ranges of which the bits are given: 30000 and 10.96.0.1 are the first.
-    fn state(ports: &str, addresses: &str) -> State {
-        let mut state = State::default();
+    fn state(ports: &str, addresses: &str) -> AllocatorState {
+        let mut state = AllocatorState::default();
         state.see_service(&service("web", &json!({"clusterIP": "10.96.0.2", "ports": [{"nodePort": 30001}]})));
         for (name, range, data) in [("servicenodeports", "30000-32767", ports), ("serviceips", "10.96.0.0/12", addresses)] {
             let range = Range::of(&json!({"range": range, "data": data})).unwrap();
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn addresses_are_of_the_services_that_use_them() {
-        let mut state = State::default();
+        let mut state = AllocatorState::default();
         let parent = |name: &str, resource: &str| json!({"parentRef": {"resource": resource, "namespace": "shop", "name": name}});
         for (address, spec) in
             [("10.96.0.1", parent("old", "services")), ("10.96.0.2", parent("web", "services")), ("10.96.0.9", parent("g", "gateways"))]

@@ -33,7 +33,7 @@ use ketcd_store::{At, KeyRange, RevisionSpan};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use contents::Contents;
+use contents::ContentsRead;
 use store_health::Written;
 
 impl Cluster {
@@ -48,7 +48,7 @@ impl Cluster {
         let log = self.source.facts().log;
         log.into_iter().for_each(|log| all.add(file::log::check(log.state(), log.old_api_writes())));
         let log = log.map(|log| log.state());
-        let Contents { part, keys, hash_kv } = contents::check(self, asked, &status, span).await?;
+        let ContentsRead { part, keys, hash_kv } = contents::check(self, asked, &status, span).await?;
         all.add(part);
         let written = Written::of(self, span).await?;
         all.add(store_health::check(&status, span, written, asked));

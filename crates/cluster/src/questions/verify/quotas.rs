@@ -22,7 +22,7 @@ const PLAIN_RESOURCES: [&str; 6] =
     ["services", "persistentvolumeclaims", "replicationcontrollers", "configmaps", "secrets", "resourcequotas"];
 
 /// Objects of each namespace by resource: `deployments.apps`.
-type Counts = BTreeMap<(String, String), i64>;
+type ObjectCounts = BTreeMap<(String, String), i64>;
 
 /// Returns the quotas whose counters of objects differ from what is there.
 ///
@@ -36,7 +36,7 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision) -> Result<Part>
     }
     let below = KeyRange::prefix(format!("{}/resourcequotas/", cluster.prefix().await?));
     let mut quotas = cluster.source.range(below, At::Revision(revision), Want::Values).await?.entries;
-    let (kinds, mut counts) = (cluster.kinds().await?, None::<Counts>);
+    let (kinds, mut counts) = (cluster.kinds().await?, None::<ObjectCounts>);
     while let Some(entry) = quotas.try_next().await? {
         let Body::Object(quota) = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body else { continue };
         // A scope counts some objects only.
@@ -60,10 +60,10 @@ pub(super) async fn check(cluster: &Cluster, revision: Revision) -> Result<Part>
     Ok(part)
 }
 
-async fn counted(cluster: &Cluster, revision: Revision) -> Result<Counts> {
+async fn counted(cluster: &Cluster, revision: Revision) -> Result<ObjectCounts> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let mut entries = cluster.source.range(KeyRange::all(), At::Revision(revision), Want::Keys).await?.entries;
-    let mut counts = Counts::new();
+    let mut counts = ObjectCounts::new();
     while let Some(entry) = entries.try_next().await? {
         let Some(path) = RegistryKey::parse(prefix, &entry.key, kinds).object() else { continue };
         if let (KeyResource::Known(kind), Some(namespace)) = (path.resource, path.namespace) {
@@ -74,7 +74,7 @@ async fn counted(cluster: &Cluster, revision: Revision) -> Result<Counts> {
 }
 
 /// Each resource with what is counted and what is there; objects of an unknown kind cannot be found.
-fn miscounted(quota: &Value, counts: &Counts, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+fn miscounted(quota: &Value, counts: &ObjectCounts, is_known: impl Fn(&str) -> bool) -> Vec<String> {
     let namespace = quota["metadata"]["namespace"].as_str().unwrap_or_default();
     let used = quota["status"]["used"].as_object();
     let wrong = used.into_iter().flatten().filter_map(|(name, used)| {
@@ -97,8 +97,10 @@ mod tests {
 
     #[test]
     fn counters_are_held_against_what_is_there() {
-        let counts =
-            Counts::from([(("shop".to_owned(), "configmaps".to_owned()), 3), (("shop".to_owned(), "deployments.apps".to_owned()), 1)]);
+        let counts = ObjectCounts::from([
+            (("shop".to_owned(), "configmaps".to_owned()), 3),
+            (("shop".to_owned(), "deployments.apps".to_owned()), 1),
+        ]);
         let quota = |used: Value| json!({"metadata": {"namespace": "shop"}, "status": {"used": used}});
         let right = quota(
             json!({"configmaps": "3", "count/deployments.apps": "1", "secrets": "0", "requests.cpu": "5", "pods": "9", "count/pods": "9"}),

@@ -30,7 +30,7 @@ const MANAGER_FIELDS: [&str; 4] = ["apiVersion", "kind", "metadata.managedFields
 
 /// Objects of one kind in one version.
 #[derive(Default)]
-struct Group {
+struct VersionGroup {
     objects: u64,
     /// The first of them.
     example: String,
@@ -38,8 +38,8 @@ struct Group {
 
 /// What is stored and what was written, each by version and kind.
 #[derive(Default)]
-struct Seen {
-    stored: BTreeMap<(String, String), Group>,
+struct VersionsSeen {
+    stored: BTreeMap<(String, String), VersionGroup>,
     /// By manager.
     written: BTreeMap<(String, String), BTreeMap<String, u64>>,
 }
@@ -84,7 +84,7 @@ async fn definitions(cluster: &Cluster, revision: Revision) -> Result<Vec<Value>
 }
 
 /// Reads versions and managers of all objects.
-async fn seen(cluster: &Cluster, revision: Revision) -> Result<Seen> {
+async fn seen(cluster: &Cluster, revision: Revision) -> Result<VersionsSeen> {
     let (prefix, kinds) = (cluster.prefix().await?.to_owned(), cluster.kinds().await?.clone());
     let decoder = Decoder::for_stored_values().with_prefix(&prefix).with_key_ring(cluster.options.keys.clone());
     let wanted = FieldSet::of(MANAGER_FIELDS);
@@ -97,7 +97,7 @@ async fn seen(cluster: &Cluster, revision: Revision) -> Result<Seen> {
     };
     let entries = cluster.source.range(KeyRange::all(), At::Revision(revision), Want::Values).await?.entries;
     let mut objects = cores::in_order_ahead(entries, |entry: &KeyValue| entry.value.len(), read).boxed();
-    let mut seen = Seen::default();
+    let mut seen = VersionsSeen::default();
     while let Some(read) = objects.next().await.transpose()? {
         if let Some((key, object)) = read {
             seen.see(&key, &object);
@@ -106,14 +106,14 @@ async fn seen(cluster: &Cluster, revision: Revision) -> Result<Seen> {
     Ok(seen)
 }
 
-impl Seen {
+impl VersionsSeen {
     fn see(&mut self, key: &[u8], object: &Value) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let kind = text(&object["kind"]);
         let group = self
             .stored
             .entry((text(&object["apiVersion"]), kind.clone()))
-            .or_insert_with(|| Group { example: String::from_utf8_lossy(key).into_owned(), ..Group::default() });
+            .or_insert_with(|| VersionGroup { example: String::from_utf8_lossy(key).into_owned(), ..VersionGroup::default() });
         group.objects += 1;
         for entry in object["metadata"]["managedFields"].as_array().into_iter().flatten() {
             let managers = self.written.entry((text(&entry["apiVersion"]), kind.clone())).or_default();
@@ -123,7 +123,13 @@ impl Seen {
 }
 
 /// What is to be done about objects in one stored version.
-fn stored(api_version: &str, kind: &Kind, group: &Group, versions: &Versions, (running, target): (Release, Release)) -> Option<Finding> {
+fn stored(
+    api_version: &str,
+    kind: &Kind,
+    group: &VersionGroup,
+    versions: &Versions,
+    (running, target): (Release, Release),
+) -> Option<Finding> {
     if versions.serves(api_version, &kind.kind) {
         return None;
     }
@@ -199,7 +205,7 @@ mod tests {
     /// What is said of two objects that 1.20 stores.
     fn says(api_version: &str, kind: &str, target: u16) -> Option<String> {
         let known = built_in().of_object(api_version, kind).unwrap();
-        let group = Group { objects: 2, example: "/registry/a/b".to_owned() };
+        let group = VersionGroup { objects: 2, example: "/registry/a/b".to_owned() };
         let finding = stored(api_version, known, &group, &Versions::new(Release(target), &[]), (Release(20), Release(target)))?;
         Some(format!("{} {}", finding.weight.name(), finding.says))
     }

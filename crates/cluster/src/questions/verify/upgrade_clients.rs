@@ -30,7 +30,7 @@ type Client = (Arc<str>, Arc<str>);
 
 /// Requests of one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Requests {
+struct ClientRequests {
     writes: u64,
     reads: u64,
 }
@@ -45,7 +45,7 @@ struct Clients<'v> {
     of_kinds: TargetKinds,
     /// By group, version and resource; nothing for what the target serves.
     known: HashMap<[Arc<str>; 3], Option<Gone>>,
-    found: BTreeMap<Gone, BTreeMap<Client, Requests>>,
+    found: BTreeMap<Gone, BTreeMap<Client, ClientRequests>>,
 }
 
 /// Returns the clients that an upgrade would break, as far as audit logs show them.
@@ -118,13 +118,13 @@ pub(super) fn is_removed(kind: &Kind, versions: &Versions) -> bool {
     kind.is_custom() || versions.preferred(&kind.group, &kind.kind).is_some()
 }
 
-fn finding((api_version, kind): &Gone, clients: &BTreeMap<Client, Requests>, release: Release) -> Finding {
-    let all = |of: fn(&Requests) -> u64| clients.values().map(of).sum();
+fn finding((api_version, kind): &Gone, clients: &BTreeMap<Client, ClientRequests>, release: Release) -> Finding {
+    let all = |of: fn(&ClientRequests) -> u64| clients.values().map(of).sum();
     let says = format!(
         "{} asked for {api_version} {kind}, which {release} does not serve: their clients must change",
-        words(Requests { writes: all(|requests| requests.writes), reads: all(|requests| requests.reads) })
+        words(ClientRequests { writes: all(|requests| requests.writes), reads: all(|requests| requests.reads) })
     );
-    let mut most: Vec<(&Client, &Requests)> = clients.iter().collect();
+    let mut most: Vec<(&Client, &ClientRequests)> = clients.iter().collect();
     most.sort_by_key(|(_, requests)| std::cmp::Reverse((requests.writes, requests.reads)));
     let named = most.iter().take(MAX_CLIENTS_NAMED).map(|((user, agent), requests)| {
         let agent = if agent.is_empty() { String::new() } else { format!(" with {agent}") };
@@ -138,7 +138,7 @@ fn finding((api_version, kind): &Gone, clients: &BTreeMap<Client, Requests>, rel
 }
 
 /// `3 writes and 1 read`.
-fn words(Requests { writes, reads }: Requests) -> String {
+fn words(ClientRequests { writes, reads }: ClientRequests) -> String {
     let counted = |count: u64, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
     match (writes, reads) {
         (_, 0) => counted(writes, "write"),

@@ -43,7 +43,7 @@ pub(crate) struct StoryPlan<'c> {
     keys: Keys,
     shelves: Shelves,
     newest: Revision,
-    survey: Survey,
+    survey: StorySurvey,
     parts: Vec<Namespaces>,
 }
 
@@ -60,7 +60,7 @@ pub struct StoryParts<'c> {
 
 /// What is known of a history of which nothing was decoded.
 #[derive(Default)]
-struct Survey {
+struct StorySurvey {
     /// How many changes each namespace has.
     changes: BTreeMap<Vec<u8>, usize>,
     /// The namespaces of what was asked for.
@@ -87,7 +87,7 @@ impl Cluster {
             return Ok(None);
         }
         let Some(mut plan) = self.story_plan(asked, most_changes).await? else { return Ok(None) };
-        let Survey { changes, asked, .. } = &mut plan.survey;
+        let StorySurvey { changes, asked, .. } = &mut plan.survey;
         changes.retain(|namespace, _| asked.contains(namespace));
         plan.pack(&Joined::new(), most_changes);
         let story = Story::keeping(FieldSet::of(RELATED_FIELDS));
@@ -121,10 +121,10 @@ impl Cluster {
         Ok(Some(plan).filter(|plan| plan.parts.len() > 1))
     }
 
-    async fn survey_of(&self, keys: &Keys, shelves: &Shelves, asked: &Keys, newest: Revision) -> Result<Survey> {
+    async fn survey_of(&self, keys: &Keys, shelves: &Shelves, asked: &Keys, newest: Revision) -> Result<StorySurvey> {
         let event_keys = format!("{}/events/", self.prefix().await?);
         let (asked, says_preempted) = (asked.apart(), Finder::new(PREEMPTED));
-        let mut survey = Survey::default();
+        let mut survey = StorySurvey::default();
         let mut read = pin!(events(self, keys.clone(), Until::Revision(newest)));
         while let Some(read) = read.try_next().await? {
             let Read::Item(event) = read else { continue };

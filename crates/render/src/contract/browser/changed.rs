@@ -4,32 +4,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::common::{ActorFrom, Time};
-use super::named::{Moment, Name};
+use super::named::{PageMoment, PageName};
 
 /// What changed between two moments.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageChanged")]
-pub struct Changed {
+pub struct PageChanged {
     /// What somebody did, by author, the author of most first.
-    pub authors: Vec<Author>,
+    pub authors: Vec<PageAuthor>,
     /// The command that prints it.
     pub command: String,
     /// The first moment.
-    pub from: Moment,
+    pub from: PageMoment,
     /// How many interventions are left out.
     pub interventions_left: usize,
     /// How the two states differ, by kind and namespace.
-    pub kinds: Vec<KindDifference>,
+    pub kinds: Vec<PageDifference>,
     /// The second moment.
-    pub to: Moment,
+    pub to: PageMoment,
 }
 
 /// What one author did.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageAuthor")]
-pub struct Author {
+pub struct PageAuthor {
     /// Who; null where it is not known.
     pub by: Option<String>,
     /// How that is known.
@@ -37,16 +35,15 @@ pub struct Author {
     /// How many interventions.
     pub changes: usize,
     /// They, oldest first.
-    pub items: Vec<Intervention>,
+    pub items: Vec<PageIntervention>,
 }
 
 /// What somebody did to an object.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageIntervention")]
-pub struct Intervention {
+pub struct PageIntervention {
     /// Which object.
     #[serde(flatten)]
-    pub object: Name,
+    pub object: PageName,
     /// When, in milliseconds since 1970.
     pub ms: Option<i64>,
     /// The revision.
@@ -59,8 +56,7 @@ pub struct Intervention {
 
 /// How many objects of a kind and a namespace differ.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "PageDifference")]
-pub struct KindDifference {
+pub struct PageDifference {
     /// How many are new.
     pub added: usize,
     /// How many differ in bookkeeping alone.
@@ -72,7 +68,7 @@ pub struct KindDifference {
     /// The kind.
     pub kind: String,
     /// The first 20 of them.
-    pub names: Vec<Name>,
+    pub names: Vec<PageName>,
     /// The namespace; empty where the kind has none.
     pub namespace: String,
 }

@@ -4,41 +4,39 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::named::{Moment, Name};
+use super::named::{PageMoment, PageName};
 use crate::explanation::json::Document;
 
 /// A scheduling decision.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageDecision")]
-pub struct DecisionView {
+pub struct PageDecision {
     /// The command that prints it.
     pub command: String,
     /// What `explain -o json` prints, with at most 200 nodes: the chosen one, the best others, then those that were refused.
     #[schemars(with = "Document<'static>")]
     pub decision: Value,
     /// The refusals before it, oldest first.
-    pub earlier: Vec<Refusal>,
+    pub earlier: Vec<PageRefusal>,
     /// The cursor.
-    pub moment: Moment,
+    pub moment: PageMoment,
     /// The pod.
-    pub name: Name,
+    pub name: PageName,
     /// How many nodes there are.
     pub nodes_in_all: usize,
     /// How many of them are left out of `decision`.
     pub nodes_left: usize,
     /// The columns of the matrix, in their order.
-    pub plugins: PluginNames,
+    pub plugins: PagePlugins,
     /// Why nodes were refused, the commonest first.
-    pub reasons: Vec<ReasonCount>,
+    pub reasons: Vec<PageReason>,
     /// The best node that was not chosen.
     pub runner_up: Option<String>,
 }
 
 /// The plugins of a decision.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "PagePlugins")]
-pub struct PluginNames {
+pub struct PagePlugins {
     /// Those that filter.
     pub filters: Vec<String>,
     /// Those that score.
@@ -47,8 +45,7 @@ pub struct PluginNames {
 
 /// How many nodes were refused for a reason.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageReason")]
-pub struct ReasonCount {
+pub struct PageReason {
     /// Some of them.
     pub examples: Vec<String>,
     /// How many.
@@ -61,8 +58,7 @@ pub struct ReasonCount {
 
 /// A refusal.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageRefusal")]
-pub struct Refusal {
+pub struct PageRefusal {
     /// The recorded message.
     pub message: Option<String>,
     /// When, in milliseconds since 1970.

@@ -4,34 +4,32 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::named::{Moment, Name, Setter};
+use super::named::{PageMoment, PageName, PageSetter};
 
 /// What differs between two versions of an object.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageDiff")]
-pub struct Diff {
+pub struct PageDiff {
     /// The second as YAML; null where it is not there.
     pub after: Option<String>,
     /// The first as YAML; null where it is not there.
     pub before: Option<String>,
     /// Who changed it in between, oldest first.
-    pub by: Vec<Setter>,
+    pub by: Vec<PageSetter>,
     /// The command that prints it.
     pub command: String,
     /// The fields that differ.
-    pub fields: Vec<FieldDifference>,
+    pub fields: Vec<PageField>,
     /// The first moment.
-    pub from: Moment,
+    pub from: PageMoment,
     /// Which object.
-    pub name: Name,
+    pub name: PageName,
     /// The second moment.
-    pub to: Moment,
+    pub to: PageMoment,
 }
 
 /// A field that differs.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageField")]
-pub struct FieldDifference {
+pub struct PageField {
     /// Its value after; absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,

@@ -7,27 +7,25 @@ use serde_json::Value;
 
 use super::super::change::ChangeType;
 use super::super::common::{ActorFrom, PatchOperation, Time};
-use super::named::Name;
+use super::named::PageName;
 
 /// The versions of an object.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageHistory")]
-pub struct History {
+pub struct PageHistory {
     /// The command that prints them.
     pub command: String,
     /// How many earlier ones are left out.
     pub left: usize,
     /// Which object.
-    pub name: Name,
+    pub name: PageName,
     /// The versions, oldest first.
-    pub versions: Vec<Version>,
+    pub versions: Vec<PageVersion>,
 }
 
 /// A version of an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageVersion")]
-pub struct Version {
+pub struct PageVersion {
     /// Who made it; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known.

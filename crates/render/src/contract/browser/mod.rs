@@ -14,41 +14,40 @@ mod window;
 
 use schemars::JsonSchema;
 
-pub use changed::{Author, Changed, Intervention, KindDifference};
-pub use decision::{DecisionView, PluginNames, ReasonCount, Refusal};
-pub use diff::{Diff, FieldDifference};
-pub use findings::{Findings, Place};
-pub use history::{History, Version};
-pub use named::{Moment, Name, Setter, State};
-pub use node::{Heartbeat, NodeCondition, NodeResource, NodeTaint, NodeView};
-pub use object::{EventLine, Line, ObjectView, Related};
-pub use rows::{Bar, EventMark, Row, RowCounts, RowGroup, RowPlace, Rows, Tick};
-pub use timeline::TimelineView;
-pub use window::{Density, Gap, KindCount, Outage, Window};
+pub use changed::{PageAuthor, PageChanged, PageDifference, PageIntervention};
+pub use decision::{PageDecision, PagePlugins, PageReason, PageRefusal};
+pub use diff::{PageDiff, PageField};
+pub use findings::{PageFindings, PagePlace};
+pub use history::{PageHistory, PageVersion};
+pub use named::{PageMoment, PageName, PageSetter, PageState};
+pub use node::{PageCondition, PageHeartbeat, PageNode, PageResource, PageTaint};
+pub use object::{PageEvent, PageLine, PageObject, PageRelated};
+pub use rows::{Bar, PageCounts, PageEventMark, PageGroup, PageRow, PageRowPlace, PageRows, PageTick};
+pub use timeline::PageTimelines;
+pub use window::{PageDensity, PageGap, PageKind, PageOutage, PageWindow};
 
 /// What the page's questions are answered with.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "PageAnswers")]
-pub enum Answers<'a> {
+pub enum PageAnswers<'a> {
     /// `/ui/api/window`.
-    Window(Box<Window>),
+    Window(Box<PageWindow>),
     /// `/ui/api/findings`.
-    Findings(Box<Findings<'a>>),
+    Findings(Box<PageFindings<'a>>),
     /// `/ui/api/rows`.
-    Rows(Box<Rows>),
+    Rows(Box<PageRows>),
     /// `/ui/api/object`.
-    Object(Box<ObjectView>),
+    Object(Box<PageObject>),
     /// `/ui/api/history`.
-    History(Box<History>),
+    History(Box<PageHistory>),
     /// `/ui/api/diff`.
-    Diff(Box<Diff>),
+    Diff(Box<PageDiff>),
     /// `/ui/api/timeline`.
-    Timeline(Box<TimelineView>),
+    Timeline(Box<PageTimelines>),
     /// `/ui/api/decision`.
-    Decision(Box<DecisionView>),
+    Decision(Box<PageDecision>),
     /// `/ui/api/node`.
-    Node(Box<NodeView>),
+    Node(Box<PageNode>),
     /// `/ui/api/changed`.
-    Changed(Box<Changed>),
+    Changed(Box<PageChanged>),
 }

@@ -10,8 +10,7 @@ use super::super::common::{ActorFrom, Time};
 
 /// A revision, and when it was written.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageMoment")]
-pub struct Moment {
+pub struct PageMoment {
     /// The revision.
     pub revision: i64,
     /// When; null where nothing dates it.
@@ -20,7 +19,7 @@ pub struct Moment {
     pub ms: Option<i64>,
 }
 
-impl Moment {
+impl PageMoment {
     /// A revision with its time.
     pub fn new(revision: Revision, time: Option<jiff::Timestamp>) -> Self {
         Self { revision: revision.0, time: time.map(Time), ms: time.map(jiff::Timestamp::as_millisecond) }
@@ -34,8 +33,7 @@ impl Moment {
 
 /// An object.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "PageName")]
-pub struct Name {
+pub struct PageName {
     /// How it is named to ketcd: `pod/web/tomcat-1`.
     pub address: String,
     /// The kind, such as `Pod`.
@@ -50,15 +48,14 @@ pub struct Name {
 
 /// A state: how it should strike the reader, and its words.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageState")]
-pub struct State {
+pub struct PageState {
     /// `good`, `working`, `waiting`, `bad`, `ending`, `done` or `neutral`.
     pub tone: &'static str,
     /// In Kubernetes' own words where it has some; may be empty.
     pub label: String,
 }
 
-impl From<&ketcd_history::state::State> for State {
+impl From<&ketcd_history::state::State> for PageState {
     fn from(state: &ketcd_history::state::State) -> Self {
         Self { tone: state.tone.as_str(), label: state.label.to_string() }
     }
@@ -67,8 +64,7 @@ impl From<&ketcd_history::state::State> for State {
 /// Who set something, and when.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageSetter")]
-pub struct Setter {
+pub struct PageSetter {
     /// Who; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known.

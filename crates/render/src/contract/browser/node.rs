@@ -3,42 +3,40 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named::{Moment, Name, State};
-use super::rows::Row;
+use super::named::{PageMoment, PageName, PageState};
+use super::rows::PageRow;
 
 /// A node.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageNode")]
-pub struct NodeView {
+pub struct PageNode {
     /// The command that prints it.
     pub command: String,
     /// Its conditions.
-    pub conditions: Vec<NodeCondition>,
+    pub conditions: Vec<PageCondition>,
     /// Its last signs of life.
-    pub heartbeat: Heartbeat,
+    pub heartbeat: PageHeartbeat,
     /// The cursor.
-    pub moment: Moment,
+    pub moment: PageMoment,
     /// Which node.
-    pub name: Name,
+    pub name: PageName,
     /// The pods that were on it in the window, at most 500.
-    pub pods: Vec<Row>,
+    pub pods: Vec<PageRow>,
     /// How many more there were.
     pub pods_left: usize,
     /// What its pods request, against what it has.
-    pub resources: Vec<NodeResource>,
+    pub resources: Vec<PageResource>,
     /// Its state; null where it was not there.
-    pub state: Option<State>,
+    pub state: Option<PageState>,
     /// Its taints.
-    pub taints: Vec<NodeTaint>,
+    pub taints: Vec<PageTaint>,
     /// Whether it is closed to new pods.
     pub unschedulable: bool,
 }
 
 /// A condition of a node.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageCondition")]
-pub struct NodeCondition {
+pub struct PageCondition {
     /// Kubernetes' own message.
     pub message: String,
     /// The reason.
@@ -54,8 +52,7 @@ pub struct NodeCondition {
 
 /// A taint of a node.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageTaint")]
-pub struct NodeTaint {
+pub struct PageTaint {
     /// Its effect.
     pub effect: String,
     /// Its key.
@@ -68,8 +65,7 @@ pub struct NodeTaint {
 
 /// A resource of a node.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageResource")]
-pub struct NodeResource {
+pub struct PageResource {
     /// How much pods may take.
     pub allocatable: String,
     /// The resource.
@@ -82,8 +78,7 @@ pub struct NodeResource {
 
 /// The last signs of life of a node.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageHeartbeat")]
-pub struct Heartbeat {
+pub struct PageHeartbeat {
     /// The last renewal of its lease; null where none can be read.
     pub lease: Option<String>,
     /// The newest heartbeat of its conditions.

@@ -3,25 +3,24 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named::{Moment, Name, State};
+use super::named::{PageMoment, PageName, PageState};
 
 /// Rows of a window.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageRows")]
-pub struct Rows {
+pub struct PageRows {
     /// A command that prints about the same.
     pub command: String,
     /// What was counted.
-    pub counts: RowCounts,
+    pub counts: PageCounts,
     /// Where the object is that was asked for; null where it has no row.
-    pub found: Option<RowPlace>,
+    pub found: Option<PageRowPlace>,
     /// Where the window begins.
-    pub from: Moment,
+    pub from: PageMoment,
     /// By what rows are grouped: `namespace`, `owner`, `node` or `none`.
     pub group: &'static str,
     /// The groups that have rows, the busiest first.
-    pub groups: Vec<RowGroup>,
+    pub groups: Vec<PageGroup>,
     /// How many groups there was no room for.
     pub groups_left: usize,
     /// The group that was asked for; null for all.
@@ -32,17 +31,16 @@ pub struct Rows {
     /// How many rows come before these.
     pub offset: usize,
     /// The rows; without a group none where there are too many.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PageRow>,
     /// Where it ends.
-    pub to: Moment,
+    pub to: PageMoment,
     /// How many rows there are in all, of the group or of all.
     pub total: usize,
 }
 
 /// Where an object's row is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageRowPlace")]
-pub struct RowPlace {
+pub struct PageRowPlace {
     /// Its group.
     pub group: String,
     /// How many rows of the group come before it.
@@ -51,8 +49,7 @@ pub struct RowPlace {
 
 /// How many objects there were in a window, and why some have no row.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageCounts")]
-pub struct RowCounts {
+pub struct PageCounts {
     /// How many of those with rows were deleted by the end of the window.
     pub deleted: usize,
     /// Those that the filter hides.
@@ -67,8 +64,7 @@ pub struct RowCounts {
 
 /// A group of rows.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageGroup")]
-pub struct RowGroup {
+pub struct PageGroup {
     /// How many changes its rows have.
     pub changes: usize,
     /// What `in` takes.
@@ -86,17 +82,16 @@ pub struct RowGroup {
 /// A state over time: from when, to when (null: to the end), its tone, its label.
 pub type Bar = (Option<i64>, Option<i64>, &'static str, String);
 /// A change: when, `+`, `~` or `-`, what happened, its revision, how many it stands for.
-pub type Tick = (i64, &'static str, String, i64, usize);
+pub type PageTick = (i64, &'static str, String, i64, usize);
 /// An Event: when, its reason, whether it warns, how many it stands for.
-pub type EventMark = (i64, String, bool, usize);
+pub type PageEventMark = (i64, String, bool, usize);
 
 /// An object through a window. Times are milliseconds since 1970.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "PageRow")]
-pub struct Row {
+pub struct PageRow {
     /// Which object.
     #[serde(flatten)]
-    pub object: Name,
+    pub object: PageName,
     /// How many scheduling decisions about it the window has.
     pub attempts: usize,
     /// Its states.
@@ -110,19 +105,19 @@ pub struct Row {
     /// When it was deleted, or was gone at the latest; null while it is there.
     pub end: Option<i64>,
     /// The Events about it.
-    pub events: Vec<EventMark>,
+    pub events: Vec<PageEventMark>,
     /// Its group.
     pub group: String,
     /// The node of a pod.
     pub node: Option<String>,
     /// Its state at the cursor; null where it was not there.
-    pub now: Option<State>,
+    pub now: Option<PageState>,
     /// Its controller or first owner, as it is named to ketcd.
     pub owner: Option<String>,
     /// When its first readable version was written.
     pub readable: Option<i64>,
     /// Its changes.
-    pub ticks: Vec<Tick>,
+    pub ticks: Vec<PageTick>,
     /// Whether it is gone though no readable version shows its deletion.
     pub vanished: bool,
 }

@@ -5,16 +5,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::timeline::Timeline;
-use super::named::Moment;
+use super::named::PageMoment;
 
 /// What happened to an object.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageTimelines")]
-pub struct TimelineView {
+pub struct PageTimelines {
     /// The command that prints it.
     pub command: String,
     /// The cursor: what came later is left out.
-    pub moment: Moment,
+    pub moment: PageMoment,
     /// What `timeline -o json` prints, without the changes.
     #[schemars(with = "Vec<Timeline<'static>>")]
     pub timelines: Vec<Value>,

@@ -3,29 +3,28 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named::Moment;
+use super::named::PageMoment;
 
 /// What can be looked at: the whole axis of time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageWindow")]
-pub struct Window {
+pub struct PageWindow {
     /// The version of these answers.
     pub api: u32,
     /// The moment that was asked for: where the cursor begins.
-    pub asked: Moment,
+    pub asked: PageMoment,
     /// A command that prints about the same.
     pub command: String,
     /// How many changes there were over time; null where nothing is dated.
-    pub density: Option<Density>,
+    pub density: Option<PageDensity>,
     /// The first revision that can be looked at.
-    pub first: Moment,
+    pub first: PageMoment,
     /// Stretches of which nothing can be read.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<PageGap>,
     /// The kinds of the objects, by name.
-    pub kinds: Vec<KindCount>,
+    pub kinds: Vec<PageKind>,
     /// The newest revision.
-    pub last: Moment,
+    pub last: PageMoment,
     /// Whether the source goes on.
     pub live: bool,
     /// The namespaces, as far as there are no more than 1,000.
@@ -37,7 +36,7 @@ pub struct Window {
     /// Whether it is the state of one moment, without a history.
     pub one_moment: bool,
     /// When nodes were broken or silent.
-    pub outages: Vec<Outage>,
+    pub outages: Vec<PageOutage>,
     /// How many nodes were not looked at for that.
     pub outages_left: usize,
     /// How far the history reaches back, in words.
@@ -50,8 +49,7 @@ pub struct Window {
 
 /// How many changes there were in each of equal stretches of time: Events and leases are left out.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageDensity")]
-pub struct Density {
+pub struct PageDensity {
     /// Where the first begins, in milliseconds since 1970.
     pub from: i64,
     /// How long each is, in milliseconds.
@@ -63,8 +61,7 @@ pub struct Density {
 /// A stretch of revisions of which nothing can be read, both ends included.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PageGap")]
-pub struct Gap {
+pub struct PageGap {
     /// The first.
     pub from_revision: i64,
     /// The last.
@@ -79,8 +76,7 @@ pub struct Gap {
 
 /// How many objects there are of a kind.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageKind")]
-pub struct KindCount {
+pub struct PageKind {
     /// The kind.
     pub kind: String,
     /// How many objects there ever were.
@@ -89,8 +85,7 @@ pub struct KindCount {
 
 /// When a node was broken or silent.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PageOutage")]
-pub struct Outage {
+pub struct PageOutage {
     /// The node, as it is named to ketcd.
     pub address: String,
     /// Its name.

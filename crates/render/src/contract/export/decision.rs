@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::common::Time;
 use super::{Row, Table};
-use crate::explanation::json::{AttemptOutcome, Decider, Filter, Score, Status, Verdict};
+use crate::explanation::json::{AttemptOutcome, Decider, Filter, FilterStatus, Score, Verdict};
 
 /// A scheduling decision, and whether the scheduler's rules give it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub struct DecisionNodeRow<'a> {
     /// The first filter that refuses the pod; null where none does.
     pub refused_by: Option<&'a str>,
     /// The status of that filter; null where none refuses.
-    pub status: Option<Status>,
+    pub status: Option<FilterStatus>,
     /// That filter's reasons, in its own words, joined by `, `; null where none refuses.
     pub reasons: Option<String>,
     /// The sum of the weighted scores; null where scores decide nothing.

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::change::{ChangeType, Source};
+use super::change::{ChangeSource, ChangeType};
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
-use super::window::Window;
+use super::window::HistoryWindow;
 
 pub use decision::{DecisionNodeRow, DecisionRow};
 pub use event::EventRow;
@@ -105,7 +105,7 @@ pub struct Export {
     pub tables: Vec<ExportedTable>,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// What was written of a table.
@@ -222,7 +222,7 @@ pub struct HistoryRow<'a> {
     /// The revision that created the key; null for `DELETED`.
     pub create_revision: Option<i64>,
     /// The best of the places that hold it.
-    pub source: Source,
+    pub source: ChangeSource,
     /// Why the new value cannot be decoded; null where it can. For people: the words are not part of the contract.
     pub error: Option<&'a str>,
 }

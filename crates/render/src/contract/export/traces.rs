@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::contract::window::Window;
+use crate::contract::window::HistoryWindow;
 
 /// What was written as traces.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct TraceExport {
     pub traces: u64,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
 }
 
 /// How many spans are missing, and why.

@@ -23,8 +23,7 @@ pub(super) struct Device<'a> {
 
 /// Devices that claims were allocated.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "RecordedDevices")]
-pub(super) struct Recorded<'a> {
+pub(super) struct RecordedDevices<'a> {
     /// The revision that allocated them.
     revision: i64,
     /// Whether the rules allocate the same devices on that node; null where they are not certain.
@@ -42,7 +41,7 @@ pub(super) fn of_claim(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
 }
 
 /// The devices that the attempt was seen to allocate.
-pub(super) fn recorded(explanation: &Explanation) -> Vec<Recorded<'_>> {
+pub(super) fn recorded(explanation: &Explanation) -> Vec<RecordedDevices<'_>> {
     let seen = explanation.recorded_devices.iter();
-    seen.map(|of| Recorded { revision: of.revision, agrees: of.agrees, devices: of_claim(&of.devices).collect() }).collect()
+    seen.map(|of| RecordedDevices { revision: of.revision, agrees: of.agrees, devices: of_claim(&of.devices).collect() }).collect()
 }

@@ -9,13 +9,12 @@ use ketcd_scheduler::{CompositeGroupResult, GroupCycle, GroupOutcome, MemberResu
 
 /// The cycle of a whole pod group.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PodGroupCycle")]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Cycle<'a> {
+pub(super) struct PodGroupCycle<'a> {
     /// The group's name.
     name: &'a str,
     /// How the cycle ends.
-    outcome: CycleOutcome,
+    outcome: PodGroupOutcome,
     /// The scheduler's message for the group; may be empty.
     message: &'a str,
     /// How many pods must fit together; null for a group that is not a gang.
@@ -30,16 +29,15 @@ pub(super) struct Cycle<'a> {
     placements: Vec<Placement<'a>>,
     /// The composite pod groups above it, the nearest first; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    composite_pod_groups: Vec<Composite<'a>>,
+    composite_pod_groups: Vec<CompositePodGroup<'a>>,
     /// The pods that preemption would delete for the group.
     victims: Vec<ObjectName<'a>>,
 }
 
 /// A composite pod group.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CompositePodGroup")]
 #[serde(rename_all = "camelCase")]
-struct Composite<'a> {
+struct CompositePodGroup<'a> {
     /// Its name.
     name: &'a str,
     /// Whether it fits.
@@ -49,7 +47,7 @@ struct Composite<'a> {
     /// How many of its groups must fit together; null where all are independent.
     min_group_count: Option<usize>,
     /// Its groups.
-    groups: Vec<Part<'a>>,
+    groups: Vec<PartOfComposite<'a>>,
     /// The node label whose values the placements are; null where it has no such constraint.
     topology_key: Option<&'a str>,
     /// The placements tried.
@@ -58,8 +56,7 @@ struct Composite<'a> {
 
 /// A group of a composite pod group.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PartOfComposite")]
-struct Part<'a> {
+struct PartOfComposite<'a> {
     /// Its name.
     name: &'a str,
     /// Whether it fits; absent where it was not tried.
@@ -81,17 +78,16 @@ struct Placement<'a> {
     /// The scheduler's message where the group does not fit; may be empty.
     message: &'a str,
     /// Every plugin that scores placements.
-    scores: Vec<Score>,
+    scores: Vec<PlacementScore>,
     /// The sum of the weighted scores; null if there are none.
     total: Option<i64>,
     /// The group's pods on it.
-    pods: Vec<Member<'a>>,
+    pods: Vec<PlacedPod<'a>>,
 }
 
 /// The score of a placement by a plugin.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PlacementScore")]
-struct Score {
+struct PlacementScore {
     /// The plugin.
     plugin: &'static str,
     /// Its score before it is normalized over all placements.
@@ -106,8 +102,7 @@ struct Score {
 
 /// A pod of the group on a placement.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PlacedPod")]
-struct Member<'a> {
+struct PlacedPod<'a> {
     /// The pod.
     pod: ObjectName<'a>,
     /// Its node; null where it fits on none.
@@ -122,8 +117,8 @@ struct Member<'a> {
 }
 
 /// The group's cycle as scripts read it.
-pub(super) fn group(cycle: &GroupCycle) -> Cycle<'_> {
-    Cycle {
+pub(super) fn group(cycle: &GroupCycle) -> PodGroupCycle<'_> {
+    PodGroupCycle {
         name: &cycle.name,
         outcome: cycle.outcome.into(),
         message: &cycle.message,
@@ -141,13 +136,13 @@ fn pod((namespace, name): &PodKey) -> ObjectName<'_> {
     ObjectName::pod(namespace, name)
 }
 
-fn composite(group: &CompositeGroupResult) -> Composite<'_> {
-    Composite {
+fn composite(group: &CompositeGroupResult) -> CompositePodGroup<'_> {
+    CompositePodGroup {
         name: &group.name,
         fits: group.fits,
         message: &group.message,
         min_group_count: group.min_group_count,
-        groups: group.groups.iter().map(|(name, fits)| Part { name, fits: *fits }).collect(),
+        groups: group.groups.iter().map(|(name, fits)| PartOfComposite { name, fits: *fits }).collect(),
         topology_key: group.topology_key.as_deref(),
         placements: placements(&group.placements, group.chosen),
     }
@@ -167,8 +162,8 @@ fn placements<'a>(tried: &'a [PlacementResult], chosen: Option<usize>) -> Vec<Pl
     tried.iter().enumerate().map(placement).collect()
 }
 
-fn member(tried: &MemberResult) -> Member<'_> {
-    Member {
+fn member(tried: &MemberResult) -> PlacedPod<'_> {
+    PlacedPod {
         pod: pod(&tried.pod),
         node: tried.node.as_deref(),
         preempts: tried.preempts,
@@ -177,14 +172,13 @@ fn member(tried: &MemberResult) -> Member<'_> {
     }
 }
 
-fn score((plugin, raw, normalized, weight): (&'static str, i64, i64, i64)) -> Score {
-    Score { plugin, raw, normalized, weight, weighted: normalized * weight }
+fn score((plugin, raw, normalized, weight): (&'static str, i64, i64, i64)) -> PlacementScore {
+    PlacementScore { plugin, raw, normalized, weight, weighted: normalized * weight }
 }
 
 /// How the cycle of a pod group ends.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PodGroupOutcome")]
-enum CycleOutcome {
+enum PodGroupOutcome {
     /// The group fits.
     Scheduled,
     /// It does not.
@@ -197,7 +191,7 @@ enum CycleOutcome {
     Unknown,
 }
 
-impl From<GroupOutcome> for CycleOutcome {
+impl From<GroupOutcome> for PodGroupOutcome {
     fn from(outcome: GroupOutcome) -> Self {
         match outcome {
             GroupOutcome::Scheduled => Self::Scheduled,

@@ -20,8 +20,7 @@ pub(super) struct Remedy<'a> {
 
 /// A refusal that no known change resolves.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BeyondHelp")]
-pub(super) struct Hopeless<'a> {
+pub(super) struct BeyondHelp<'a> {
     /// The node.
     node: &'a str,
     /// The plugin that refuses the pod; absent if it is not a plugin.
@@ -62,10 +61,10 @@ pub(super) fn remedies(explanation: &Explanation) -> Vec<Remedy<'_>> {
 }
 
 /// The nodes no known change helps.
-pub(super) fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
+pub(super) fn hopeless(explanation: &Explanation) -> Vec<BeyondHelp<'_>> {
     let hopeless = explanation.help.hopeless.iter();
     let of = |hopeless: &'_ ketcd_scheduler::Hopeless| fixes::obstacles(&hopeless.obstacles);
-    hopeless.map(|hopeless| Hopeless { node: &hopeless.node, plugin: hopeless.plugin, why: of(hopeless) }).collect()
+    hopeless.map(|hopeless| BeyondHelp { node: &hopeless.node, plugin: hopeless.plugin, why: of(hopeless) }).collect()
 }
 
 /// How far the search went, if there was one.

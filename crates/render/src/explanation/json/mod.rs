@@ -10,7 +10,7 @@ use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, WholePod};
 
 use crate::contract::common::Time;
-use crate::contract::window::Window;
+use crate::contract::window::HistoryWindow;
 
 use super::caveats::{assumptions, caveats, version_evidence};
 use super::pod_now::{HeldVolume, PodNow};
@@ -23,7 +23,7 @@ mod node;
 mod preemption;
 mod rows;
 
-pub use node::{Filter, Score, Status};
+pub use node::{Filter, FilterStatus, Score};
 pub use rows::Decision;
 
 /// What `explain` prints.
@@ -31,7 +31,7 @@ pub use rows::Decision;
 #[serde(untagged)]
 pub enum Explanations<'a> {
     /// `-o json` of several decisions.
-    List(List<'a>),
+    List(ExplanationList<'a>),
     /// `-o json` of one pod, and each line of `-o ndjson`: a decision.
     Explanation(Box<Document<'a>>),
 }
@@ -39,13 +39,13 @@ pub enum Explanations<'a> {
 /// Several decisions.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "List")]
-pub struct List<'a> {
+pub struct ExplanationList<'a> {
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<HistoryWindow>,
     /// The decisions, oldest first.
     pub items: Vec<Document<'a>>,
 }
@@ -56,7 +56,7 @@ pub struct List<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Document<'a> {
     /// The pod.
-    pod: Pod<'a>,
+    pod: ExplainedPod<'a>,
     /// The decision.
     attempt: Attempt<'a>,
     /// The scheduler by whose rules it is evaluated.
@@ -82,7 +82,7 @@ pub struct Document<'a> {
     remedies: Vec<help::Remedy<'a>>,
     /// Nodes that no known change makes fit; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    beyond_help: Vec<help::Hopeless<'a>>,
+    beyond_help: Vec<help::BeyondHelp<'a>>,
     /// How far remedies were searched for; absent where they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<help::Search<'a>>,
@@ -91,18 +91,18 @@ pub struct Document<'a> {
     preemption: Option<preemption::Preemption<'a>>,
     /// The cycle of the pod's pod group; absent for a pod without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<group::Cycle<'a>>,
+    group: Option<group::PodGroupCycle<'a>>,
     /// The devices that the pod's claims were allocated; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    recorded_devices: Vec<devices::Recorded<'a>>,
+    recorded_devices: Vec<devices::RecordedDevices<'a>>,
     /// The stretch of history that was asked for, in `-o json` of one pod; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    window: Option<Window>,
+    window: Option<HistoryWindow>,
 }
 
 /// A pod.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Pod<'a> {
+struct ExplainedPod<'a> {
     /// `Pod`.
     kind: &'static str,
     /// Its namespace.
@@ -208,14 +208,14 @@ pub fn write_json(
     time: Option<Dated>,
     only: Option<&str>,
     now: PodNow<'_>,
-    window: Option<Window>,
+    window: Option<HistoryWindow>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let judgement = &explanation.judgement;
     let nodes = nodes(explanation, mode, only);
     let document = Document {
-        pod: Pod { kind: "Pod", namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
+        pod: ExplainedPod { kind: "Pod", namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
         attempt: Attempt {
             outcome: attempt.outcome.into(),
             decided_by: explanation.decided_by.into(),

@@ -50,7 +50,7 @@ pub struct Filter<'a> {
     /// The plugin (before 1.15: the predicate).
     pub(super) plugin: &'a str,
     /// The status it returns.
-    pub(super) status: Status,
+    pub(super) status: FilterStatus,
     /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Vec<String>")]
@@ -64,8 +64,7 @@ pub struct Filter<'a> {
 
 /// What a filter returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "FilterStatus")]
-pub enum Status {
+pub enum FilterStatus {
     /// The pod fits.
     Success,
     /// The pod does not fit, and preemption could help.
@@ -125,12 +124,12 @@ pub(super) fn node<'a>(
     };
     let filters = node.verdicts.iter().enumerate().map(|(at, verdict)| {
         let (status, reasons): (_, Cow<'a, [Cow<'static, str>]>) = match verdict {
-            Verdict::Skip => (Status::Skip, Cow::default()),
-            Verdict::Pass => (Status::Success, Cow::default()),
-            Verdict::Reject(refusal) if refusal.preemption_may_help => (Status::Unschedulable, Cow::Borrowed(&refusal.reasons)),
-            Verdict::Reject(refusal) => (Status::UnschedulableAndUnresolvable, Cow::Borrowed(&refusal.reasons)),
-            Verdict::Unknown { missing } => (Status::Unknown, Cow::Owned(vec![missing.clone()])),
-            Verdict::Error(error) => (Status::Error, Cow::Owned(vec![error.clone().into()])),
+            Verdict::Skip => (FilterStatus::Skip, Cow::default()),
+            Verdict::Pass => (FilterStatus::Success, Cow::default()),
+            Verdict::Reject(refusal) if refusal.preemption_may_help => (FilterStatus::Unschedulable, Cow::Borrowed(&refusal.reasons)),
+            Verdict::Reject(refusal) => (FilterStatus::UnschedulableAndUnresolvable, Cow::Borrowed(&refusal.reasons)),
+            Verdict::Unknown { missing } => (FilterStatus::Unknown, Cow::Owned(vec![missing.clone()])),
+            Verdict::Error(error) => (FilterStatus::Error, Cow::Owned(vec![error.clone().into()])),
         };
         let plugin = judgement.filters[at];
         let evidence = explanation.evidence.iter().filter(|evidence| evidence.node == node.name && evidence.plugin == plugin);

@@ -9,15 +9,14 @@ use ketcd_scheduler::Explanation;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Preemption<'a> {
     /// The nodes on which it would make room, the best first.
-    candidates: Vec<CandidateNode<'a>>,
+    candidates: Vec<Candidate<'a>>,
     /// The pods that it was seen to delete for this pod.
     preempted: Vec<Preempted<'a>>,
 }
 
 /// A node on which preemption would make room.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Candidate")]
-struct CandidateNode<'a> {
+struct Candidate<'a> {
     /// The node.
     node: &'a str,
     /// Whether preemption picks it; several are picked where its rules do not decide.
@@ -60,7 +59,7 @@ pub(super) fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
     if explanation.preemption.is_empty() && explanation.preempted.is_empty() {
         return None;
     }
-    let candidates = explanation.preemption.iter().map(|place| CandidateNode {
+    let candidates = explanation.preemption.iter().map(|place| Candidate {
         node: &place.node,
         picked: place.picked,
         victims: place

@@ -3,7 +3,7 @@
 use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Explanation, FilterMode};
 
-use super::node::{Node, Status};
+use super::node::{FilterStatus, Node};
 use super::{assumptions, caveats, nodes};
 use crate::contract::common::Time;
 use crate::contract::export::{DecisionNodeRow, DecisionRow};
@@ -50,7 +50,8 @@ impl<'a> Decision<'a> {
     pub fn node_rows(&self) -> impl Iterator<Item = DecisionNodeRow<'_>> {
         let attempt = &self.explanation.attempt;
         self.nodes.iter().map(move |node| {
-            let refuses = |status| matches!(status, Status::Unschedulable | Status::UnschedulableAndUnresolvable | Status::Error);
+            let refuses =
+                |status| matches!(status, FilterStatus::Unschedulable | FilterStatus::UnschedulableAndUnresolvable | FilterStatus::Error);
             let refusal = node.filters.iter().find(|filter| filter.reached && refuses(filter.status));
             DecisionNodeRow {
                 revision: attempt.revision,

@@ -44,7 +44,7 @@ pub(super) struct ScopeSpans {
     pub scope: Option<InstrumentationScope>,
     /// The spans.
     #[prost(message, repeated, tag = "2")]
-    pub spans: Vec<Span>,
+    pub spans: Vec<OtlpSpan>,
 }
 
 /// A program that records spans.
@@ -61,7 +61,7 @@ pub(super) struct InstrumentationScope {
 /// A span.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Span {
+pub(super) struct OtlpSpan {
     /// 16 bytes.
     #[prost(bytes = "vec", tag = "1")]
     #[serde(serialize_with = "hexadecimal")]
@@ -94,17 +94,17 @@ pub(super) struct Span {
     /// Spans that it follows from.
     #[prost(message, repeated, tag = "13")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<SpanLink>,
     /// Whether it failed.
     #[prost(message, optional, tag = "15")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<SpanStatus>,
 }
 
 /// A link to a span.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Link {
+pub(super) struct SpanLink {
     /// Its trace.
     #[prost(bytes = "vec", tag = "1")]
     #[serde(serialize_with = "hexadecimal")]
@@ -120,7 +120,7 @@ pub(super) struct Link {
 
 /// How a span ended.
 #[derive(Clone, PartialEq, Message, Serialize)]
-pub(super) struct Status {
+pub(super) struct SpanStatus {
     /// Why.
     #[prost(string, tag = "2")]
     pub message: String,
@@ -144,14 +144,14 @@ pub(super) struct KeyValue {
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct AnyValue {
     /// The value.
-    #[prost(oneof = "Value", tags = "1, 3, 4, 5")]
+    #[prost(oneof = "OtlpValue", tags = "1, 3, 4, 5")]
     #[serde(flatten)]
-    pub value: Option<Value>,
+    pub value: Option<OtlpValue>,
 }
 
 /// A value of one of the types that are used.
 #[derive(Clone, PartialEq, Oneof, Serialize)]
-pub(super) enum Value {
+pub(super) enum OtlpValue {
     /// Text.
     #[prost(string, tag = "1")]
     #[serde(rename = "stringValue")]

@@ -10,10 +10,10 @@ use prost::Message;
 
 use ketcd_cluster::traces::{Link as TraceLink, Span as TraceSpan, Trace, Traces};
 
-use super::attributes::{Attributes, Value as AttributeValue, of_resource, of_span, problem};
+use super::attributes::{AttributeValue, Attributes, of_resource, of_span, problem};
 use message::{
-    AnyValue, ArrayValue, ExportTraceServiceRequest, ExportTraceServiceResponse, InstrumentationScope, KeyValue, Link, Resource,
-    ResourceSpans, RpcStatus, ScopeSpans, Span, Status, Value,
+    AnyValue, ArrayValue, ExportTraceServiceRequest, ExportTraceServiceResponse, InstrumentationScope, KeyValue, OtlpSpan, OtlpValue,
+    Resource, ResourceSpans, RpcStatus, ScopeSpans, SpanLink, SpanStatus,
 };
 
 /// The most bytes of the spans in a request, so that a line of its JSON is below the 1 MiB that the collector's receiver of files reads
@@ -107,7 +107,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, span: &TraceSpan, made: Span, resource: impl FnOnce() -> Attributes) {
+    fn add(&mut self, span: &TraceSpan, made: OtlpSpan, resource: impl FnOnce() -> Attributes) {
         let (by, on) = span.by.as_ref().map_or((String::new(), None), |by| (by.name.clone(), by.on.clone()));
         let resources = &mut self.request.resource_spans;
         let place = *self.places.entry((Arc::as_ptr(&span.about) as usize, by, on)).or_insert_with(|| {
@@ -123,9 +123,9 @@ impl Batch {
     }
 }
 
-fn made(trace: &Trace, span: &TraceSpan) -> Span {
+fn made(trace: &Trace, span: &TraceSpan) -> OtlpSpan {
     let nanoseconds = |time: jiff::Timestamp| u64::try_from(time.as_nanosecond()).unwrap_or_default();
-    Span {
+    OtlpSpan {
         trace_id: trace.id.0.to_vec(),
         span_id: span.id.0.to_vec(),
         parent_span_id: span.parent.map(|parent| parent.0.to_vec()).unwrap_or_default(),
@@ -135,13 +135,13 @@ fn made(trace: &Trace, span: &TraceSpan) -> Span {
         end_time_unix_nano: nanoseconds(span.to.time),
         attributes: attributes(of_span(span)),
         links: span.links.iter().map(link).collect(),
-        status: span.is_failed.then(|| Status { message: problem(span), code: STATUS_CODE_ERROR }),
+        status: span.is_failed.then(|| SpanStatus { message: problem(span), code: STATUS_CODE_ERROR }),
     }
 }
 
-fn link(link: &TraceLink) -> Link {
+fn link(link: &TraceLink) -> SpanLink {
     let reason = ("ketcd.link.reason", AttributeValue::Text(link.reason.as_str().to_owned()));
-    Link { trace_id: link.trace.0.to_vec(), span_id: link.span.0.to_vec(), attributes: attributes(vec![reason]) }
+    SpanLink { trace_id: link.trace.0.to_vec(), span_id: link.span.0.to_vec(), attributes: attributes(vec![reason]) }
 }
 
 fn attributes(attributes: Attributes) -> Vec<KeyValue> {
@@ -151,11 +151,11 @@ fn attributes(attributes: Attributes) -> Vec<KeyValue> {
 
 fn any(value: AttributeValue) -> AnyValue {
     let value = match value {
-        AttributeValue::Text(text) => Value::Text(text),
-        AttributeValue::Integer(number) => Value::Integer(number),
-        AttributeValue::Number(number) => Value::Number(number),
+        AttributeValue::Text(text) => OtlpValue::Text(text),
+        AttributeValue::Integer(number) => OtlpValue::Integer(number),
+        AttributeValue::Number(number) => OtlpValue::Number(number),
         AttributeValue::Texts(texts) => {
-            Value::List(ArrayValue { values: texts.into_iter().map(|text| any(AttributeValue::Text(text))).collect() })
+            OtlpValue::List(ArrayValue { values: texts.into_iter().map(|text| any(AttributeValue::Text(text))).collect() })
         }
     };
     AnyValue { value: Some(value) }

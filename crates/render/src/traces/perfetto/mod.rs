@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use ketcd_cluster::traces::{Link, LinkReason, Span, SpanId, SpanKind, Trace, TraceId, Traces};
 
-use super::attributes::{Value, bounded, of_resource, of_span, problem, title};
+use super::attributes::{AttributeValue, bounded, of_resource, of_span, problem, title};
 use message::{AnnotationValue, Clock, ClockSnapshot, Data, DebugAnnotation, Packets, TracePacket, TrackDescriptor, TrackEvent};
 
 /// `BUILTIN_CLOCK_REALTIME` and `BUILTIN_CLOCK_BOOTTIME`: the time of a file is the latter, and both are the same in ours.
@@ -162,19 +162,22 @@ fn annotations(written: &Written<'_>, span: &Span) -> Vec<DebugAnnotation> {
     let mut attributes = of_resource(written.traces, written.cluster, span.by.as_ref(), &span.about);
     attributes.extend(of_span(span));
     if span.is_failed {
-        attributes.push(("ketcd.problem", Value::Text(problem(span))));
+        attributes.push(("ketcd.problem", AttributeValue::Text(problem(span))));
     }
     let external = |link: &&Link| link.reason == LinkReason::Annotation;
     attributes.extend(
-        span.links.iter().filter(external).map(|link| ("ketcd.trace_parent", Value::Text(format!("{}-{}", link.trace, link.span)))),
+        span.links
+            .iter()
+            .filter(external)
+            .map(|link| ("ketcd.trace_parent", AttributeValue::Text(format!("{}-{}", link.trace, link.span)))),
     );
-    let annotation = |(name, value): (&str, Value)| DebugAnnotation {
+    let annotation = |(name, value): (&str, AttributeValue)| DebugAnnotation {
         name: Some(name.to_owned()),
         value: Some(match value {
-            Value::Text(text) => AnnotationValue::Text(text),
-            Value::Integer(number) => AnnotationValue::Int(number),
-            Value::Number(number) => AnnotationValue::Double(number),
-            Value::Texts(texts) => AnnotationValue::Text(texts.join(", ")),
+            AttributeValue::Text(text) => AnnotationValue::Text(text),
+            AttributeValue::Integer(number) => AnnotationValue::Int(number),
+            AttributeValue::Number(number) => AnnotationValue::Double(number),
+            AttributeValue::Texts(texts) => AnnotationValue::Text(texts.join(", ")),
         }),
     };
     attributes.into_iter().map(annotation).collect()

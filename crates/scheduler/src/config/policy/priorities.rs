@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::context::{PolicyContext, kept};
 use super::refusals::{self, plugin_refused};
 use super::{registry, shape};
-use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
+use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatioPriority, ServiceAntiAffinity};
 use crate::validation::Document;
 use crate::{Arguments, Plugin, ScoreEntry, registry as rules};
 
@@ -160,7 +160,7 @@ fn score(entry: PriorityEntry, context: &PolicyContext<'_>) -> ScoreEntry {
         PriorityRule::AntiAffinity(labels) => Box::leak(Box::new(ServiceAntiAffinity { labels })),
         PriorityRule::Label(labels) => Box::leak(Box::new(NodeLabel { labels })),
         PriorityRule::Ratio(None) => rules::named(name),
-        PriorityRule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatio { arguments })),
+        PriorityRule::Ratio(arguments) => Box::leak(Box::new(RequestedToCapacityRatioPriority { arguments })),
     };
     ScoreEntry { name, plugin, weight: entry.weight }
 }

@@ -11,13 +11,13 @@ use super::Renamed;
 use crate::Plugin;
 
 pub(crate) use node_label::NodeLabel;
-pub(crate) use requested_to_capacity_ratio::{CapacityRatio, RequestedToCapacityRatio};
+pub(crate) use requested_to_capacity_ratio::{CapacityRatio, RequestedToCapacityRatioPriority};
 pub(crate) use service_anti_affinity::ServiceAntiAffinity;
 
 pub(super) static OWN_PRIORITIES: &[&dyn Plugin] = &[
     &equal::Equal,
     &resource_limits::ResourceLimits,
-    &RequestedToCapacityRatio { arguments: None },
+    &RequestedToCapacityRatioPriority { arguments: None },
     &NodeLabel { labels: Vec::new() },
     &ServiceAntiAffinity { labels: Vec::new() },
 ];

@@ -8,7 +8,7 @@ use crate::plugins::offered_and_taken;
 use crate::{Cycle, Feasible, Plugin, PreScore};
 
 /// The priority, with a Policy's arguments or the defaults.
-pub(crate) struct RequestedToCapacityRatio {
+pub(crate) struct RequestedToCapacityRatioPriority {
     /// A Policy's arguments; none: cpu and memory alike, on a shape that is full for an empty node.
     pub arguments: Option<CapacityRatio>,
 }
@@ -28,7 +28,7 @@ impl Default for CapacityRatio {
     }
 }
 
-impl Plugin for RequestedToCapacityRatio {
+impl Plugin for RequestedToCapacityRatioPriority {
     fn name(&self) -> &'static str {
         "RequestedToCapacityRatioPriority"
     }
@@ -43,7 +43,7 @@ Reads
 History
   1.11–1.15 the mean of cpu and memory
   1.16–1.17 the mean by weight of the resources whose score is above 0, rounded
-  1.17–1.22 the plugin RequestedToCapacityRatio; since 1.22 also NodeResourcesFit's strategy of that name
+  1.17–1.22 the plugin RequestedToCapacityRatioPriority; since 1.22 also NodeResourcesFit's strategy of that name
 Differs from upstream
   nowhere"
     }

@@ -13,11 +13,11 @@ use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdic
 pub(super) use needs::label as label_fix;
 
 /// Upstream: `plugins/nodeaffinity/node_affinity.go`; up to 1.16 MatchNodeSelector and NodeAffinityPriority.
-pub(super) struct NodeAffinity;
+pub(super) struct NodeAffinityPlugin;
 
 const ADDED_AFFINITY_REASON: &str = "node(s) didn't match scheduler-enforced node affinity";
 
-impl Plugin for NodeAffinity {
+impl Plugin for NodeAffinityPlugin {
     fn name(&self) -> &'static str {
         "NodeAffinity"
     }

@@ -3,7 +3,7 @@
 use ketcd_render::yaml;
 use serde_json::{Map, Value, json};
 
-use super::page::Page;
+use super::page::ListPage;
 use super::plan::{Format, List};
 use crate::answers::form::Form;
 use crate::request::Continuation;
@@ -59,7 +59,7 @@ fn yaml_before(items: &str, members: &Value) -> Vec<u8> {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn tail(list: &List, page: &Page) -> Result<Vec<u8>> {
+pub(super) async fn tail(list: &List, page: &ListPage) -> Result<Vec<u8>> {
     let mut metadata = metadata(list);
     if list.is_page() && page.has_more {
         add_next_page(list, page, &mut metadata).await?;
@@ -78,7 +78,7 @@ pub(super) async fn tail(list: &List, page: &Page) -> Result<Vec<u8>> {
     }
 }
 
-fn yaml_tail(list: &List, page: &Page, metadata: Map<String, Value>) -> Result<Vec<u8>> {
+fn yaml_tail(list: &List, page: &ListPage, metadata: Map<String, Value>) -> Result<Vec<u8>> {
     let mut tail = if page.is_empty() { b" []\n".to_vec() } else { Vec::new() };
     if ends_with_metadata(list) {
         let mut members = json!({"metadata": metadata});
@@ -106,7 +106,7 @@ fn metadata(list: &List) -> Map<String, Value> {
 }
 
 /// Adds where the next page begins, and how much is left.
-async fn add_next_page(list: &List, page: &Page, metadata: &mut Map<String, Value>) -> Result<()> {
+async fn add_next_page(list: &List, page: &ListPage, metadata: &mut Map<String, Value>) -> Result<()> {
     let prefix = list.call.key_prefix().len();
     let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
     metadata.insert("continue".to_owned(), Continuation::after(&last, list.revision).into());

@@ -6,7 +6,7 @@ use ketcd_render::yaml;
 use ketcd_store::KeyValue;
 use serde_json::Value;
 
-use super::page::Page;
+use super::page::ListPage;
 use super::plan::{Format, List};
 use crate::answers::form::Form;
 use crate::answers::objects::{Stored, partial};
@@ -35,7 +35,7 @@ enum Read {
 ///
 /// # Errors
 /// The object cannot be served in this version, or does not fit its type in protobuf.
-pub(super) fn append(list: &List, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
+pub(super) fn append(list: &List, entry: &KeyValue, page: &mut ListPage, out: &mut Vec<u8>) -> Result<bool> {
     if list.call.objects.name(&entry.key).is_none() {
         return Ok(false);
     }
@@ -105,7 +105,7 @@ fn append_message(list: &List, encoder: &ListEncoder, entry: &KeyValue, stored: 
 }
 
 /// Appends an item in JSON.
-fn append_text(list: &List, entry: &KeyValue, read: Read, page: &Page, out: &mut Vec<u8>) -> Result<()> {
+fn append_text(list: &List, entry: &KeyValue, read: Read, page: &ListPage, out: &mut Vec<u8>) -> Result<()> {
     let objects = &list.call.objects;
     let with_type = list.call.resource.custom.is_some();
     match (&list.form, read) {

@@ -19,7 +19,7 @@ use tokio::task::coop::consume_budget;
 
 use self::default_class::default_class;
 use self::length::Part;
-use self::page::Page;
+use self::page::ListPage;
 use self::plan::{Format, List};
 use super::call::Call;
 use crate::wire::{Result, Status};
@@ -55,7 +55,7 @@ fn chunks(list: Arc<List>, part: Part) -> impl Stream<Item = Result<Bytes>> + Se
             Err(error) => return yield Err(list.unreadable(error)),
         };
         let mut page = match default_class(&list).await {
-            Ok(default) => Page::new(default),
+            Ok(default) => ListPage::new(default),
             Err(status) => return yield Err(status),
         };
         let mut out = envelope::head(&list);

@@ -10,7 +10,7 @@ const SORTED_RUN_BYTES: usize = 4 << 20;
 
 /// The items of a list so far.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     /// Items of the list, written or not.
     pub(super) items: u64,
     /// Items whose text is out; those that are to be sorted are not yet.
@@ -28,7 +28,7 @@ pub(super) struct Page {
     default: Option<DefaultClass>,
 }
 
-impl Page {
+impl ListPage {
     /// Nothing yet. Rows of the default class are marked, where there is one.
     pub(super) fn new(default: Option<DefaultClass>) -> Self {
         Self { default, ..Self::default() }

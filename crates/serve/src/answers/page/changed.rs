@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::{Selection, WindowEnd};
 use ketcd_render::browser::{View, interventions, kind_differences};
-use ketcd_render::contract::browser::Changed;
+use ketcd_render::contract::browser::PageChanged;
 use ketcd_store::Revision;
 
 use super::question::{Asked, failed};
@@ -14,7 +14,7 @@ use crate::wire::Result;
 /// The most changes that are looked at for interventions: the newest.
 const MAX_CHANGES_LOOKED_AT: usize = 20_000;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Changed> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageChanged> {
     let ((after, from), to) = (asked.begin("from").await?, asked.moment("to").await?);
     let (index, until) = (asked.stand.index().await?, Revision(to.revision));
     let namespaces: HashSet<String> = asked.query.list("namespace").into_iter().collect();
@@ -41,7 +41,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Changed> {
     // A flag takes one namespace.
     let namespace = asked.query.get("namespace").filter(|namespace| !namespace.contains(',')).map(str::to_owned);
     let view = View::Changed(asked.cursor("from", Revision(from.revision.max(1))), asked.cursor("to", until), namespace);
-    Ok(Changed {
+    Ok(PageChanged {
         authors,
         command: asked.command(&view),
         from,

@@ -4,7 +4,7 @@ use ketcd_cluster::explain::Explained;
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Error};
 use ketcd_render::browser::{Cursor, DecisionAsked, Panel, View, decision};
-use ketcd_render::contract::browser::{DecisionView, Refusal};
+use ketcd_render::contract::browser::{PageDecision, PageRefusal};
 use ketcd_render::explanation::{PodNow, SinceRefusal};
 use ketcd_store::Revision;
 
@@ -12,7 +12,7 @@ use super::question::{Asked, failed};
 use crate::data::waited;
 use crate::wire::{Result, Status};
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<DecisionView> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageDecision> {
     let moment = asked.moment("at").await?;
     let at = Revision(moment.revision);
     let subject = asked.subject(at).await?;
@@ -26,7 +26,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<DecisionView> {
     // Without waiting: what was explained stays on this thread.
     let attempts: Vec<Revision> = attempts.collect();
     let clock = waited(asked.stand.cluster.clock_around(&attempts, &[]))?;
-    let earlier = refusals.iter().map(|attempt| Refusal {
+    let earlier = refusals.iter().map(|attempt| PageRefusal {
         message: attempt.recorded_message.as_deref().map(str::to_owned),
         ms: clock.date(Revision(attempt.revision)).map(|dated| dated.time.as_millisecond()),
         revision: attempt.revision,

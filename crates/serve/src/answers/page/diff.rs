@@ -3,7 +3,7 @@
 use ketcd_history::ObjectVersion;
 use ketcd_history::diff::ManagedFields;
 use ketcd_render::browser::{Panel, View, differences, setters, yaml};
-use ketcd_render::contract::browser::Diff;
+use ketcd_render::contract::browser::PageDiff;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
 use super::question::Asked;
@@ -13,7 +13,7 @@ use crate::wire::{Result, Status};
 /// The most changes in between whose authors are named.
 const MAX_AUTHORS: usize = 200;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Diff> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageDiff> {
     let ((after, from), to) = (asked.begin("from").await?, asked.moment("to").await?);
     let subject = asked.subject(Revision(to.revision)).await?;
     let first = Revision(from.revision.max(1));
@@ -26,7 +26,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Diff> {
     let changes = asked.stand.changes(&[subject.place], (after, Revision(to.revision))).await?;
     let surplus = changes.len().saturating_sub(MAX_AUTHORS);
     let panel = Panel::Diff(asked.cursor("from", first), asked.cursor("to", Revision(to.revision)));
-    Ok(Diff {
+    Ok(PageDiff {
         after: text(&now).map_err(Status::internal)?,
         before: text(&before).map_err(Status::internal)?,
         by: setters(&changes[surplus..]),

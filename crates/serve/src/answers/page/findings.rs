@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_render::browser::{MAX_FINDING_OBJECTS, View, finding_ids, places};
-use ketcd_render::contract::browser::Findings;
+use ketcd_render::contract::browser::PageFindings;
 use ketcd_render::contract::triage::{Finding as JsonFinding, Triage};
 use ketcd_render::triage::TriagePage;
 use ketcd_store::Revision;
@@ -43,7 +43,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Vec<u8>> {
     triage.findings.truncate(MAX_FINDINGS);
     triage.findings.iter_mut().for_each(cut);
     let findings_left = answer.findings.len() - shown.len();
-    written(&Findings { command, findings_left, moment, places, triage })
+    written(&PageFindings { command, findings_left, moment, places, triage })
 }
 
 /// Leaves out most objects of a finding that has thousands, and what is wrong with each: a page shows some, and their number.

@@ -2,7 +2,7 @@
 
 use ketcd_history::diff::ManagedFields;
 use ketcd_render::browser::{Cursor, Panel, View, versions};
-use ketcd_render::contract::browser::History;
+use ketcd_render::contract::browser::PageHistory;
 use ketcd_store::Revision;
 
 use super::question::{Asked, MAX_ANSWER_BYTES};
@@ -14,7 +14,7 @@ const MAX_VERSIONS: usize = 500;
 /// Bytes of versions that leave room for the rest of the answer.
 const MAX_VERSION_BYTES: usize = MAX_ANSWER_BYTES - (64 << 10);
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<History> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageHistory> {
     let to = Revision(asked.moment("to").await?.revision);
     let subject = asked.subject(to).await?;
     let of_window: Vec<i64> = subject.life.changes.iter().copied().filter(|&change| change <= to.0).collect();
@@ -29,7 +29,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<History> {
         let versions = versions(&changes, asked.stand.clock().await?.leases(), ManagedFields::Hidden).map_err(Status::internal)?;
         let bytes = serde_json::to_vec(&versions).map_err(Status::internal)?.len();
         if bytes <= MAX_VERSION_BYTES || most == 1 {
-            return Ok(History { command, left, name: subject.name, versions });
+            return Ok(PageHistory { command, left, name: subject.name, versions });
         }
         most = (most / 2).max(1);
     }

@@ -2,7 +2,7 @@
 
 use ketcd_cluster::related::owners::{self, StoredObject};
 use ketcd_render::browser::{NodeStory, Panel, RowView, View, node};
-use ketcd_render::contract::browser::{NodeView, Row};
+use ketcd_render::contract::browser::{PageNode, PageRow};
 use ketcd_store::{At, KeyRange, Revision, Want};
 
 use super::question::Asked;
@@ -11,7 +11,7 @@ use crate::wire::{Result, Status};
 /// The most pods of one answer.
 const MAX_PODS: usize = 500;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<NodeView> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageNode> {
     let ((after, from), to, moment) = (asked.begin("from").await?, asked.moment("to").await?, asked.moment("at").await?);
     let at = Revision(moment.revision);
     let subject = asked.subject(at).await?;
@@ -52,7 +52,7 @@ async fn stored(cluster: &ketcd_cluster::Cluster, key: &[u8], at: Revision) -> R
 }
 
 /// The pods that were on a node in the window, and how many more there were.
-async fn pods(asked: &Asked<'_>, node: &str, view: &RowView) -> Result<(Vec<Row>, usize)> {
+async fn pods(asked: &Asked<'_>, node: &str, view: &RowView) -> Result<(Vec<PageRow>, usize)> {
     let (index, families) = (asked.stand.index().await?, asked.stand.families().await?);
     let was_there = |place: usize| families.of(place).node.as_deref() == Some(node);
     let pods: Vec<usize> = index
@@ -64,7 +64,7 @@ async fn pods(asked: &Asked<'_>, node: &str, view: &RowView) -> Result<(Vec<Row>
     let mut rows = Vec::new();
     for (place, full) in asked.stand.rows_of(looked_at, (view.after, view.to)).await? {
         let changes = index.lives[place].within(view.after, view.to).len();
-        rows.push(Row { group: format!("node:{node}"), ..full.row(asked.name(place).await?, changes, view) });
+        rows.push(PageRow { group: format!("node:{node}"), ..full.row(asked.name(place).await?, changes, view) });
     }
     rows.sort_by_key(|row| row.begin);
     Ok((rows, pods.len() - looked_at.len()))

@@ -4,7 +4,7 @@ use ketcd_cluster::related::owners;
 use ketcd_history::ObjectVersion;
 use ketcd_history::diff::ManagedFields;
 use ketcd_render::browser::{Panel, View, event_lines, lines, shown};
-use ketcd_render::contract::browser::{EventLine, Name, ObjectView, Related};
+use ketcd_render::contract::browser::{PageEvent, PageName, PageObject, PageRelated};
 use ketcd_store::{At, Revision};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const MAX_EVENTS: usize = 200;
 /// The most objects that it owns.
 const MAX_OWNED: usize = 200;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageObject> {
     let moment = asked.moment("at").await?;
     let at = Revision(moment.revision);
     let subject = asked.subject(at).await?;
@@ -27,7 +27,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<ObjectView> {
     let command = |panel| asked.command(&View::Object(subject.name.address.clone(), panel));
     let cursor = |shown: Revision| if shown == at { asked.cursor("at", at) } else { shown.into() };
     let events = events_about(asked, subject.place, revision.max(at)).await?;
-    let mut view = ObjectView {
+    let mut view = PageObject {
         command: command(Panel::Yaml(cursor(revision))),
         error: None,
         events,
@@ -87,7 +87,7 @@ async fn unreadable(asked: &Asked<'_>, subject: &Subject<'_>, revision: Revision
 }
 
 /// The Events about an object up to a revision.
-pub(super) async fn events_about(asked: &Asked<'_>, place: usize, to: Revision) -> Result<Vec<EventLine>> {
+pub(super) async fn events_about(asked: &Asked<'_>, place: usize, to: Revision) -> Result<Vec<PageEvent>> {
     let index = asked.stand.index().await?;
     let life = &index.lives[place];
     let changes = asked.stand.changes(index.events_about(life), (BEFORE_ALL, to)).await?;
@@ -97,7 +97,7 @@ pub(super) async fn events_about(asked: &Asked<'_>, place: usize, to: Revision) 
     Ok(event_lines(&about[surplus..]))
 }
 
-async fn owners_of(asked: &Asked<'_>, object: &Value, revision: Revision) -> Result<Vec<Related>> {
+async fn owners_of(asked: &Asked<'_>, object: &Value, revision: Revision) -> Result<Vec<PageRelated>> {
     let (cluster, index) = (asked.stand.at(revision), asked.stand.index().await?);
     let mut related = Vec::new();
     for owner in owners::owners(&cluster, object, At::Revision(revision)).await? {
@@ -108,30 +108,30 @@ async fn owners_of(asked: &Asked<'_>, object: &Value, revision: Revision) -> Res
             None => String::new(),
         };
         let via = if owner.reference["controller"] == true { "controller" } else { "owner" };
-        let object = Name { address, kind, namespace, name, uid: text("uid") };
-        related.push(Related { object, found: owner.found.is_some(), via: via.to_owned() });
+        let object = PageName { address, kind, namespace, name, uid: text("uid") };
+        related.push(PageRelated { object, found: owner.found.is_some(), via: via.to_owned() });
     }
     Ok(related)
 }
 
-async fn owned_by(asked: &Asked<'_>, place: usize, revision: Revision) -> Result<(Vec<Related>, usize)> {
+async fn owned_by(asked: &Asked<'_>, place: usize, revision: Revision) -> Result<(Vec<PageRelated>, usize)> {
     let (index, mut owned) = (asked.stand.index().await?, asked.stand.owned(place).await?);
     owned.retain(|(life, _)| index.lives[*life].is_within(revision.before(), revision));
     let left = owned.len().saturating_sub(MAX_OWNED);
     let mut related = Vec::new();
     for (life, uid) in owned.into_iter().take(MAX_OWNED) {
-        let object = Name { uid, ..asked.name(life).await? };
-        related.push(Related { object, found: true, via: "owner".to_owned() });
+        let object = PageName { uid, ..asked.name(life).await? };
+        related.push(PageRelated { object, found: true, via: "owner".to_owned() });
     }
     Ok((related, left))
 }
 
-async fn referred_by(asked: &Asked<'_>, object: &Value, revision: Revision) -> Result<Vec<Related>> {
+async fn referred_by(asked: &Asked<'_>, object: &Value, revision: Revision) -> Result<Vec<PageRelated>> {
     let mut related = Vec::new();
     for referred in asked.stand.at(revision).referred_by(object).await? {
         let address = asked.stand.cluster.name_of(&referred.key).await?;
-        let object = Name { address, kind: referred.kind, namespace: referred.namespace, name: referred.name, uid: String::new() };
-        related.push(Related { object, found: referred.found, via: referred.via.to_owned() });
+        let object = PageName { address, kind: referred.kind, namespace: referred.namespace, name: referred.name, uid: String::new() };
+        related.push(PageRelated { object, found: referred.found, via: referred.via.to_owned() });
     }
     Ok(related)
 }

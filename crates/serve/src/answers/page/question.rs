@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ketcd_cluster::Error;
 use ketcd_history::clock::Moment as MomentWords;
 use ketcd_render::browser::{Cursor, View};
-use ketcd_render::contract::browser::Moment;
+use ketcd_render::contract::browser::PageMoment;
 use ketcd_store::{At, Revision};
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ impl Asked<'_> {
     }
 
     /// Returns the moment that a parameter means; without it the one that was asked for when the server was started.
-    pub(super) async fn moment(&self, name: &str) -> Result<Moment> {
+    pub(super) async fn moment(&self, name: &str) -> Result<PageMoment> {
         match self.query.get(name) {
             Some(text) => self.moment_of(name, text).await,
             None => self.default_moment().await,
@@ -68,19 +68,19 @@ impl Asked<'_> {
     }
 
     /// Returns the moment that was asked for when the server was started.
-    pub(super) async fn default_moment(&self) -> Result<Moment> {
+    pub(super) async fn default_moment(&self) -> Result<PageMoment> {
         let served = self.page.served();
         match served.at() {
             At::Newest => self.dated(self.stand.newest).await,
             At::Revision(revision) => {
                 let time = served.time_of(At::Revision(revision)).await?;
-                Ok(Moment::new(revision, time))
+                Ok(PageMoment::new(revision, time))
             }
         }
     }
 
     /// Returns where the window begins: the revision after which changes count, and the moment.
-    pub(super) async fn begin(&self, name: &str) -> Result<(Revision, Moment)> {
+    pub(super) async fn begin(&self, name: &str) -> Result<(Revision, PageMoment)> {
         match self.query.get(name) {
             Some(text) => {
                 let moment = self.moment_of(name, text).await?;
@@ -91,27 +91,27 @@ impl Asked<'_> {
     }
 
     /// Returns the first readable revision, with the time of the first that has one.
-    pub(super) async fn first(&self) -> Result<Moment> {
+    pub(super) async fn first(&self) -> Result<PageMoment> {
         let first = self.stand.index().await?.first;
         let clock = self.stand.clock().await?;
         let dated = clock.date(first).or_else(|| clock.dated_span().and_then(|(begin, _)| clock.date(begin)));
-        Ok(Moment::dated(first, dated))
+        Ok(PageMoment::dated(first, dated))
     }
 
     /// Returns a revision with its time.
-    pub(super) async fn dated(&self, revision: Revision) -> Result<Moment> {
+    pub(super) async fn dated(&self, revision: Revision) -> Result<PageMoment> {
         if revision >= self.stand.newest {
             let time = self.stand.cluster.newest_time().await?;
-            return Ok(Moment::new(self.stand.newest, time));
+            return Ok(PageMoment::new(self.stand.newest, time));
         }
         let clock = self.stand.cluster.clock_around(&[revision], &[]).await?;
-        Ok(Moment::dated(revision, clock.date(revision)))
+        Ok(PageMoment::dated(revision, clock.date(revision)))
     }
 
-    async fn moment_of(&self, name: &str, text: &str) -> Result<Moment> {
+    async fn moment_of(&self, name: &str, text: &str) -> Result<PageMoment> {
         let cluster = &self.stand.cluster;
         if cluster.source.is_one_moment() {
-            return Ok(Moment::new(self.stand.newest, cluster.newest_time().await?));
+            return Ok(PageMoment::new(self.stand.newest, cluster.newest_time().await?));
         }
         if let Ok(revision) = text.strip_prefix('r').unwrap_or(text).parse::<i64>() {
             if revision > self.stand.newest.0 {
@@ -127,7 +127,7 @@ impl Asked<'_> {
         let revision = cluster.revision_at(words).await?;
         let reference = cluster.reference_time().await?;
         let time: Option<Timestamp> = reference.and_then(|reference| words.resolve(reference));
-        Ok(Moment::new(revision, time))
+        Ok(PageMoment::new(revision, time))
     }
 }
 

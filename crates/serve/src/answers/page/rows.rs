@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ketcd_cluster::LabelSelector;
 use ketcd_cluster::browser::{Asked as RowsAsked, Chosen, Counts, Grouping, Placed, choose};
 use ketcd_render::browser::{FullRow, RowFilter, RowView, RowWords, View, merged, worst};
-use ketcd_render::contract::browser::{Moment, Row, RowCounts, RowGroup, RowPlace, Rows, State};
+use ketcd_render::contract::browser::{PageCounts, PageGroup, PageMoment, PageRow, PageRowPlace, PageRows, PageState};
 use ketcd_store::Revision;
 
 use super::question::Asked;
@@ -23,7 +23,7 @@ const MAX_READ_FOR_FILTER: usize = 5_000;
 /// Bytes of the rows of one answer, about.
 const MAX_ROW_BYTES: usize = 3 << 20;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageRows> {
     let ((after, from), to, at) = (asked.begin("from").await?, asked.moment("to").await?, asked.moment("at").await?);
     let view = view(asked, after, &from, &to, at.ms)?;
     let (mut question, filter) = question(asked, (after, Revision(to.revision))).await?;
@@ -57,10 +57,10 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Rows> {
     let looked_at = question.looked_at.and_then(|life| chosen.rows.iter().find(|row| row.life == life));
     let found = looked_at.and_then(|row| {
         let index = in_order(Some(row.group)).iter().position(|other| other.life == row.life)?;
-        Some(RowPlace { group: chosen.groups[row.group].id.clone(), index })
+        Some(PageRowPlace { group: chosen.groups[row.group].id.clone(), index })
     });
     let groups_left = chosen.groups.len().saturating_sub(MAX_GROUPS);
-    Ok(Rows {
+    Ok(PageRows {
         command: asked.command(&as_text(asked, &question)),
         counts: counts(chosen.counts),
         found,
@@ -91,13 +91,13 @@ fn as_text(asked: &Asked<'_>, question: &RowsAsked) -> View {
     }
 }
 
-fn view(asked: &Asked<'_>, after: Revision, from: &Moment, to: &Moment, at_ms: Option<i64>) -> Result<RowView> {
+fn view(asked: &Asked<'_>, after: Revision, from: &PageMoment, to: &PageMoment, at_ms: Option<i64>) -> Result<RowView> {
     let buckets = asked.query.number("buckets", 1_000, MAX_BUCKETS)? as i64;
     Ok(RowView { after, to: Revision(to.revision), from_ms: from.ms, to_ms: to.ms, at_ms, buckets })
 }
 
-fn counts(Counts { objects, matching, filtered, quiet, deleted }: Counts) -> RowCounts {
-    RowCounts { deleted, filtered, matching, objects, quiet }
+fn counts(Counts { objects, matching, filtered, quiet, deleted }: Counts) -> PageCounts {
+    PageCounts { deleted, filtered, matching, objects, quiet }
 }
 
 /// What is asked for: as far as keys show it, and as far as objects must be read for it.
@@ -209,7 +209,7 @@ impl Sight<'_> {
     }
 
     /// The rows themselves, as many as an answer has room for.
-    async fn rows(&mut self, shown: &[Placed], chosen: &Chosen) -> Result<Vec<Row>> {
+    async fn rows(&mut self, shown: &[Placed], chosen: &Chosen) -> Result<Vec<PageRow>> {
         self.read(&shown.iter().map(|row| row.life).collect::<Vec<_>>()).await?;
         let (mut rows, mut room) = (Vec::with_capacity(shown.len()), MAX_ROW_BYTES);
         for placed in shown {
@@ -224,32 +224,32 @@ impl Sight<'_> {
         Ok(rows)
     }
 
-    async fn row(&self, placed: &Placed, chosen: &Chosen) -> Result<Row> {
+    async fn row(&self, placed: &Placed, chosen: &Chosen) -> Result<PageRow> {
         let asked = self.asked;
         let life = &asked.stand.index().await?.lives[placed.life];
         let changes = life.within(self.view.after, self.view.to).len();
         let name = asked.name(placed.life).await?;
         let row = match self.full(placed.life).await? {
             Some(full) => full.row(name, changes, &self.view),
-            None => Row { object: name, changes, vanished: life.is_vanished, ..Row::default() },
+            None => PageRow { object: name, changes, vanished: life.is_vanished, ..PageRow::default() },
         };
         let owner = if asked.stand.is_small().await? { asked.stand.families().await?.of(placed.life).owner } else { None };
         let owner = match owner {
             Some(owner) => Some(asked.name(owner).await?.address),
             None => None,
         };
-        Ok(Row { depth: placed.depth, owner, group: chosen.groups[placed.group].id.clone(), ..row })
+        Ok(PageRow { depth: placed.depth, owner, group: chosen.groups[placed.group].id.clone(), ..row })
     }
 
     /// The groups, with the worst of their states where all are known.
-    async fn groups(&self, chosen: &Chosen) -> Result<Vec<RowGroup>> {
-        let mut states: Vec<Vec<State>> = vec![Vec::new(); chosen.groups.len()];
+    async fn groups(&self, chosen: &Chosen) -> Result<Vec<PageGroup>> {
+        let mut states: Vec<Vec<PageState>> = vec![Vec::new(); chosen.groups.len()];
         if self.asked.stand.all_rows().await?.is_some() {
             for row in &chosen.rows {
                 states[row.group].extend(self.full(row.life).await?.and_then(|full| full.last_state(&self.view)));
             }
         }
-        let group = |(group, states): (&ketcd_cluster::browser::RowGroup, &Vec<State>)| RowGroup {
+        let group = |(group, states): (&ketcd_cluster::browser::RowGroup, &Vec<PageState>)| PageGroup {
             changes: group.changes,
             id: group.id.clone(),
             quiet: group.quiet,

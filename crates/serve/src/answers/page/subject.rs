@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ketcd_cluster::browser::Life;
 use ketcd_cluster::read::Keys;
-use ketcd_render::contract::browser::Name;
+use ketcd_render::contract::browser::PageName;
 use ketcd_store::Revision;
 
 use super::question::{Asked, failed};
@@ -17,7 +17,7 @@ pub(super) struct Subject<'a> {
     /// It.
     pub life: &'a Life,
     /// How it is named.
-    pub name: Name,
+    pub name: PageName,
     /// Its key.
     pub keys: Keys,
 }
@@ -43,10 +43,10 @@ impl Asked<'_> {
     }
 
     /// How an object of the index is named.
-    pub(super) async fn name(&self, place: usize) -> Result<Name> {
+    pub(super) async fn name(&self, place: usize) -> Result<PageName> {
         let life = &self.stand.index().await?.lives[place];
         let uid = if self.stand.is_small().await? { self.stand.families().await?.of(place).uid.to_string() } else { String::new() };
-        Ok(Name {
+        Ok(PageName {
             address: self.stand.cluster.name_of(&life.key).await?,
             kind: life.kind.to_string(),
             namespace: life.namespace.to_string(),

@@ -3,7 +3,7 @@
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::Timeline;
 use ketcd_render::browser::{Panel, View};
-use ketcd_render::contract::browser::TimelineView;
+use ketcd_render::contract::browser::PageTimelines;
 use ketcd_render::timeline::{Told, json};
 use ketcd_store::Revision;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::question::{Asked, failed};
 use crate::wire::{Result, Status};
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<TimelineView> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageTimelines> {
     let moment = asked.moment("at").await?;
     let at = Revision(moment.revision);
     let subject = asked.subject(at).await?;
@@ -38,5 +38,5 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<TimelineView> {
     // The page has them of `/ui/api/history`.
     timelines.iter_mut().for_each(|timeline| timeline["changes"] = Value::Array(Vec::new()));
     let command = asked.command(&View::Object(subject.name.address, Panel::Timeline(asked.cursor("at", at))));
-    Ok(TimelineView { command, moment, timelines })
+    Ok(PageTimelines { command, moment, timelines })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ketcd_history::clock::Clock;
-use ketcd_render::contract::browser::{Density, Gap, KindCount, Outage, Window};
+use ketcd_render::contract::browser::{PageDensity, PageGap, PageKind, PageOutage, PageWindow};
 use ketcd_render::report::reach_words;
 use ketcd_store::Revision;
 
@@ -20,7 +20,7 @@ const MAX_NAMESPACES: usize = 1_000;
 /// The most nodes whose states are looked at for outages.
 const MAX_NODES_LOOKED_AT: usize = 200;
 
-pub(super) async fn answer(asked: &Asked<'_>) -> Result<Window> {
+pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageWindow> {
     let (cluster, index) = (&asked.stand.cluster, asked.stand.index().await?);
     let clock = asked.stand.clock().await?;
     let (first, last) = (asked.first().await?, asked.dated(index.last).await?);
@@ -30,7 +30,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Window> {
         let revision = |ms: i64| jiff::Timestamp::from_millisecond(ms).ok().and_then(|time| clock.revision_at(time)).unwrap_or(Revision(0));
         let ends: Vec<Revision> = (0..buckets).map(|bucket| revision(from + (bucket + 1) * width - 1)).collect();
         let begins = [BEFORE_ALL].into_iter().chain(ends.iter().copied());
-        Density { from, width, counts: begins.zip(&ends).map(|(begin, &end)| index.changes_within(begin, end)).collect() }
+        PageDensity { from, width, counts: begins.zip(&ends).map(|(begin, &end)| index.changes_within(begin, end)).collect() }
     });
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut namespaces: BTreeSet<&str> = BTreeSet::new();
@@ -40,14 +40,14 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Window> {
     }
     let (outages, outages_left) = outages(asked).await?;
     let span = cluster.source.span().await?;
-    Ok(Window {
+    Ok(PageWindow {
         api: API_VERSION,
         asked: asked.default_moment().await?,
         command: asked.page.invocation.ketcd("status").to_string(),
         density,
         first,
         gaps: index.gaps.iter().filter(|(_, to)| *to >= span.oldest).map(|gap| self::gap(*gap, &clock)).collect(),
-        kinds: kinds.into_iter().map(|(kind, count)| KindCount { kind: kind.to_owned(), count }).collect(),
+        kinds: kinds.into_iter().map(|(kind, count)| PageKind { kind: kind.to_owned(), count }).collect(),
         last,
         live: cluster.source.is_shared(),
         namespaces: namespaces.into_iter().filter(|name| !name.is_empty()).take(MAX_NAMESPACES).map(str::to_owned).collect(),
@@ -62,13 +62,13 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Window> {
     })
 }
 
-fn gap((from, to): (Revision, Revision), clock: &Clock) -> Gap {
+fn gap((from, to): (Revision, Revision), clock: &Clock) -> PageGap {
     let ms = |revision| clock.date(revision).map(|dated| dated.time.as_millisecond());
-    Gap { from_revision: from.0, to_revision: to.0, from: ms(from), to: ms(to), why: "revisions are missing here".to_owned() }
+    PageGap { from_revision: from.0, to_revision: to.0, from: ms(from), to: ms(to), why: "revisions are missing here".to_owned() }
 }
 
 /// When nodes were broken or silent, and how many nodes were not looked at.
-async fn outages(asked: &Asked<'_>) -> Result<(Vec<Outage>, usize)> {
+async fn outages(asked: &Asked<'_>) -> Result<(Vec<PageOutage>, usize)> {
     let index = asked.stand.index().await?;
     let nodes: Vec<usize> = index.shown(false).filter(|(_, life)| &*life.kind == "Node").map(|(place, _)| place).collect();
     let looked_at = &nodes[..nodes.len().min(MAX_NODES_LOOKED_AT)];
@@ -83,7 +83,7 @@ async fn outages(asked: &Asked<'_>) -> Result<(Vec<Outage>, usize)> {
     let mut outages = Vec::new();
     for (place, row) in rows.iter().filter(|(place, _)| looked_at.contains(place)) {
         let name = asked.name(*place).await?;
-        let outage = |(from, to)| Outage { address: name.address.clone(), name: name.name.clone(), from, to };
+        let outage = |(from, to)| PageOutage { address: name.address.clone(), name: name.name.clone(), from, to };
         outages.extend(row.bad().into_iter().map(outage));
     }
     outages.sort_by_key(|outage| outage.from);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::objects::{Objects, Stored};
 use crate::request::Include;
 use crate::wire::{Result, append_json};
-use ketcd_render::table::{LabelColumns, ObjectTable as Cells, PodRow, RowFields, View, row_fields};
+use ketcd_render::table::{LabelColumns, ObjectTable as Cells, PodRow, RowFields, TableView, row_fields};
 
 /// How one column is headed and typed.
 struct Definition {
@@ -48,7 +48,7 @@ impl Table {
             Some(custom) => std::iter::once(read("Name=")).chain(custom.columns.iter().map(of_custom)).collect(),
             None => columns::of(&resource.kind.group, &resource.kind.kind, release).split('|').map(read).collect(),
         };
-        let cells = Cells::new(Some(&resource.kind), View { now, is_wide: true, release }, LabelColumns::default());
+        let cells = Cells::new(Some(&resource.kind), TableView { now, is_wide: true, release }, LabelColumns::default());
         Self { definitions, cells, now, is_custom: resource.custom.is_some(), include, version, fields: row_fields(&resource.kind) }
     }
 

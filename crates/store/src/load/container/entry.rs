@@ -41,14 +41,14 @@ pub(in super::super) enum Body {
     /// In an archive, as they are.
     Bytes(Bytes),
     /// In a zip archive, compressed.
-    Packed(Packed),
+    Packed(PackedEntry),
     /// In an archive, out of reach: a fragment says why.
     Sealed(&'static str),
 }
 
 /// What a zip archive holds compressed.
 #[derive(Clone)]
-pub(in super::super) struct Packed {
+pub(in super::super) struct PackedEntry {
     pub bytes: Bytes,
     pub method: Method,
     /// The size that comes out of it and its CRC-32, where they are known before.
@@ -64,7 +64,7 @@ pub(in super::super) enum Method {
     Other,
 }
 
-impl Packed {
+impl PackedEntry {
     /// How many bytes are undone before the first of them comes out.
     fn first_block(&self) -> u64 {
         if self.method == Method::Other { first_block(&self.bytes) } else { 0 }
@@ -183,7 +183,7 @@ impl ContainerEntry {
     }
 
     /// What a zip archive holds compressed, as it was put there.
-    fn unpacked(&self, packed: &Packed, reading: &Reading<'_>) -> Result<Spooled> {
+    fn unpacked(&self, packed: &PackedEntry, reading: &Reading<'_>) -> Result<Spooled> {
         let failed = |cause| Error::File { path: self.name.clone(), cause };
         let from = packed.decoder().map_err(failed)?;
         let mut checked = CheckedReader { from, promised: packed.promised, length: 0, crc: flate2::Crc::new() };

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::super::budget::{Budget, Exceeded, Reservation};
 use super::super::little_endian::{u16_at, u32_at, u64_at};
-use super::entry::{Body, ContainerEntry, LONGEST_NAME, MAX_ENTRIES, Method, Packed, memory_of, name_of};
+use super::entry::{Body, ContainerEntry, LONGEST_NAME, MAX_ENTRIES, Method, PackedEntry, memory_of, name_of};
 
 const LOCAL_SIGNATURE: &[u8] = b"PK\x03\x04";
 const CENTRAL_SIGNATURE: &[u8] = b"PK\x01\x02";
@@ -169,7 +169,7 @@ impl ZipHeader {
             9 => return Body::Sealed("is compressed with Deflate64, which is not read; unpack the archive"),
             _ => return Body::Sealed("is compressed with a method of zip that is not read; unpack the archive"),
         };
-        Body::Packed(Packed { bytes, method, promised })
+        Body::Packed(PackedEntry { bytes, method, promised })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::finding::{Finding, listed};
-use super::row::{Digests, Role};
+use super::row::{Digests, RowRole};
 use super::rows::Row;
 use super::schema::NameEntry;
 
@@ -13,7 +13,7 @@ pub(super) fn of_rows(rows: &[Row], digests: &Digests) -> Vec<String> {
     let by_id: HashMap<i64, &Row> = rows.iter().map(|row| (row.columns.id, row)).collect();
     let mut last: HashMap<u64, i64> = HashMap::new();
     let mut found = Vec::new();
-    for row in rows.iter().filter(|row| row.role == Role::Change) {
+    for row in rows.iter().filter(|row| row.role == RowRole::Change) {
         let (id, prev) = (row.columns.id, row.columns.prev_revision);
         let before = last.insert(row.name_digest, id);
         if before.is_some_and(|before| before > prev) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::arena::{Images, Span, Whose};
 use super::finding::Finding;
-use super::row::Role;
+use super::row::RowRole;
 use super::rows::Row;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
@@ -75,7 +75,7 @@ impl History {
     /// The changes of the table's rows, ascending, and of the ones that they replaced where those are gone.
     pub(super) fn of(rows: &[Row], compacted: Option<i64>, lost: HashMap<i64, u64>) -> Self {
         let mut history = Self { known: BTreeMap::new(), compacted, lost };
-        let changes = || rows.iter().filter(|row| row.role == Role::Change);
+        let changes = || rows.iter().filter(|row| row.role == RowRole::Change);
         history.known.extend(changes().map(|row| (row.columns.id, Known::of(row, Origin::Db))));
         changes().for_each(|row| history.add_replaced(row, Origin::OldValue));
         history

@@ -28,7 +28,7 @@ use crate::versions::{Layer, VersionsBuilder};
 use arena::{Images, no_room};
 use finding::listed;
 use history::History;
-use row::{Columns, Role};
+use row::{Columns, RowRole};
 use rows::{Row, RowReader};
 use sqlite::{LogIndex, LogMoment, Pages, SQLITE_MAGIC, SqliteLog, Trees, is_log};
 use stale_rows::Used;
@@ -132,8 +132,8 @@ fn index(
     let mut image = |bytes: &Bytes| builder.image(bytes.clone()).ok_or("too many files at once");
     let images = Images { file: image(file)?, log: image(log)?, arena: image(&arena)? };
     let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
-    rows.iter().filter(|row| row.role != Role::Change).for_each(|row| builder.skip(row.columns.id, row.columns.id));
-    facts.gap_rows = Some((rows.iter().filter(|row| row.role == Role::Gap).count(), rows.len()));
+    rows.iter().filter(|row| row.role != RowRole::Change).for_each(|row| builder.skip(row.columns.id, row.columns.id));
+    facts.gap_rows = Some((rows.iter().filter(|row| row.role == RowRole::Gap).count(), rows.len()));
     builder.set_span(layer, history.span(rows.last().map_or(0, |row| row.columns.id)));
     if table::compacted(rows).is_none() {
         facts.damage.push("kine's record of its last compaction (compact_rev_key) is missing".to_owned());

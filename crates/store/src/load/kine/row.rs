@@ -37,7 +37,7 @@ pub(super) struct Columns {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum RowRole {
     Change,
     /// kine's record of its last compaction.
     Compaction,
@@ -87,21 +87,21 @@ impl Columns {
         }
         match role(name) {
             // It was written once and is updated in its place.
-            Role::Compaction => prev_revision >= 0,
-            Role::Gap => create_revision == 0 && prev_revision == 0 && deleted,
-            Role::Change if created => !deleted && create_revision == 0 && (0..id).contains(&prev_revision),
+            RowRole::Compaction => prev_revision >= 0,
+            RowRole::Gap => create_revision == 0 && prev_revision == 0 && deleted,
+            RowRole::Change if created => !deleted && create_revision == 0 && (0..id).contains(&prev_revision),
             // The deletion of a key that is not there is written too.
-            Role::Change if deleted && prev_revision == 0 => create_revision == 0,
-            Role::Change => (1..id).contains(&prev_revision) && (1..=prev_revision).contains(&create_revision),
+            RowRole::Change if deleted && prev_revision == 0 => create_revision == 0,
+            RowRole::Change => (1..id).contains(&prev_revision) && (1..=prev_revision).contains(&create_revision),
         }
     }
 }
 
-pub(super) fn role(name: &[u8]) -> Role {
+pub(super) fn role(name: &[u8]) -> RowRole {
     match name {
-        COMPACTION_KEY => Role::Compaction,
-        name if name.starts_with(GAP_PREFIX) => Role::Gap,
-        _ => Role::Change,
+        COMPACTION_KEY => RowRole::Compaction,
+        name if name.starts_with(GAP_PREFIX) => RowRole::Gap,
+        _ => RowRole::Change,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use super::arena::{Arena, Span, Whose};
 use super::finding::Finding;
-use super::row::{Columns, Digests, Role, role};
+use super::row::{Columns, Digests, RowRole, role};
 use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Payload, SqlitePage, Trees};
 
 /// A row, its name and value as places.
@@ -13,7 +13,7 @@ use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Payload, SqlitePage, Tre
 pub(super) struct Row {
     /// Its columns; the places in them are of its payload.
     pub(super) columns: Columns,
-    pub(super) role: Role,
+    pub(super) role: RowRole,
     /// Where its name lies.
     pub(super) name: Span,
     pub(super) name_digest: u64,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use super::row::{Columns, Role};
+use super::row::{Columns, RowRole};
 use super::rows::{Row, RowReader, place_of};
 use super::sqlite::{Cell, LogMoment, PageNumber, Pages, Reached, SqlitePage, table_cells};
 
@@ -86,7 +86,7 @@ impl StaleRows<'_> {
             }
         }
         let row = self.reader.row(columns, &payload, place_of(page, cell), |_| true)?;
-        if row.role == Role::Change {
+        if row.role == RowRole::Change {
             let copy = self.copies.entry(cell.row).or_insert_with(|| Some(row.clone()));
             if copy.as_ref().is_some_and(|copy| !is_same(copy, &row)) {
                 *copy = None;

@@ -7,7 +7,7 @@ use super::arena::no_room;
 use super::checks;
 use super::finding::{Finding, listed};
 use super::indexes;
-use super::row::Role;
+use super::row::RowRole;
 use super::rows::{self, Row, RowReader, TableRows};
 use super::schema::{self, Schema};
 use super::sqlite::{self, PageNumber, Pages, SqliteDamage, Trees};
@@ -83,7 +83,7 @@ impl Table {
 
 /// The revision of the last compaction, as rows say.
 pub(super) fn compacted(rows: &[Row]) -> Option<i64> {
-    rows.iter().filter(|row| row.role == Role::Compaction).map(|row| row.columns.prev_revision).max()
+    rows.iter().filter(|row| row.role == RowRole::Compaction).map(|row| row.columns.prev_revision).max()
 }
 
 fn damage_sentences(damage: &[SqliteDamage]) -> Vec<String> {

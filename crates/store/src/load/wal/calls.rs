@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::entry::RaftEntry;
 use super::log::RaftLog;
-use super::request::{Request, range, writes_old_keys};
+use super::request::{WalRequest, range, writes_old_keys};
 use crate::member_log::{
     Call, CalledCompare, CalledOperation, CalledPut, CalledTxn, CompareRelation, CompareTarget, LogState, LoggedCall, MemberLog,
 };
@@ -61,7 +61,7 @@ impl MemberLog for KeptLog {
             index: *index,
             revision: self.revision(*index),
             is_committed: *index <= self.certain,
-            call: Request::of_entry(entry).map_or(Call::Unreadable, called),
+            call: WalRequest::of_entry(entry).map_or(Call::Unreadable, called),
         }))
     }
 
@@ -80,18 +80,18 @@ impl fmt::Debug for KeptLog {
     }
 }
 
-fn called(request: Request) -> Call {
+fn called(request: WalRequest) -> Call {
     match request {
-        Request::Put(put) => Call::Put(of_put(put)),
-        Request::Delete(delete) => Call::Delete(range(&delete.key, &delete.range_end)),
-        Request::Txn(txn) => Call::Txn(of_txn(txn)),
-        Request::LeaseGrant(lease) => Call::LeaseGrant(lease.id),
-        Request::LeaseRevoke(lease) => Call::LeaseRevoke(lease),
-        Request::Compaction(revision) => Call::Compaction(Revision(revision)),
-        Request::Alarm(_) => Call::Alarm,
-        Request::Auth(_) => Call::Auth,
-        Request::Membership(_) => Call::Membership,
-        Request::Nothing => Call::Nothing,
+        WalRequest::Put(put) => Call::Put(of_put(put)),
+        WalRequest::Delete(delete) => Call::Delete(range(&delete.key, &delete.range_end)),
+        WalRequest::Txn(txn) => Call::Txn(of_txn(txn)),
+        WalRequest::LeaseGrant(lease) => Call::LeaseGrant(lease.id),
+        WalRequest::LeaseRevoke(lease) => Call::LeaseRevoke(lease),
+        WalRequest::Compaction(revision) => Call::Compaction(Revision(revision)),
+        WalRequest::Alarm(_) => Call::Alarm,
+        WalRequest::Auth(_) => Call::Auth,
+        WalRequest::Membership(_) => Call::Membership,
+        WalRequest::Nothing => Call::Nothing,
     }
 }
 

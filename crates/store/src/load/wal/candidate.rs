@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::auth::{Auth, Author};
 use super::entry::RaftEntry;
-use super::request::{Request, Target, operations};
+use super::request::{Target, WalRequest, operations};
 use super::server_state::{AlarmCheck, ServerState, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
@@ -63,7 +63,7 @@ pub(super) enum Guard {
 
 /// Picks the candidates among a run's entries and their requests, of which `None` stands for one that cannot be read. `after` is what is
 /// known of the time after the last of them, apart from keys.
-pub(super) fn candidates<'a>(entries: &[(&RaftEntry, Option<&'a Request>)], after: &ServerState) -> Vec<Candidate<'a>> {
+pub(super) fn candidates<'a>(entries: &[(&RaftEntry, Option<&'a WalRequest>)], after: &ServerState) -> Vec<Candidate<'a>> {
     let mut leases = Leases::of(entries, after);
     let known = KnownAt::of(entries, after);
     let mut found = Vec::new();
@@ -86,12 +86,12 @@ pub(super) fn candidates<'a>(entries: &[(&RaftEntry, Option<&'a Request>)], afte
 }
 
 /// What a request writes and on which condition; `None` where it changes no key.
-fn write<'a>(request: &'a Request, leases: &mut Leases, is_accepted: bool) -> Option<(Write<'a>, Guard)> {
+fn write<'a>(request: &'a WalRequest, leases: &mut Leases, is_accepted: bool) -> Option<(Write<'a>, Guard)> {
     match request {
-        Request::Put(put) => Some((leases.put(put), if is_plain(put) { Guard::Always } else { Guard::Other })),
-        Request::Delete(delete) if delete.range_end.is_empty() => Some((Write::Delete(&delete.key), Guard::Always)),
-        Request::Delete(delete) => Some((Write::DeleteRange(&delete.key, &delete.range_end), Guard::Other)),
-        Request::Txn(txn) => match simple(txn) {
+        WalRequest::Put(put) => Some((leases.put(put), if is_plain(put) { Guard::Always } else { Guard::Other })),
+        WalRequest::Delete(delete) if delete.range_end.is_empty() => Some((Write::Delete(&delete.key), Guard::Always)),
+        WalRequest::Delete(delete) => Some((Write::DeleteRange(&delete.key, &delete.range_end), Guard::Other)),
+        WalRequest::Txn(txn) => match simple(txn) {
             Some(Operation::RequestPut(put)) => Some((leases.put(put), guard(txn, &put.key))),
             Some(Operation::RequestDeleteRange(delete)) => Some((Write::Delete(&delete.key), guard(txn, &delete.key))),
             _ => {
@@ -100,14 +100,14 @@ fn write<'a>(request: &'a Request, leases: &mut Leases, is_accepted: bool) -> Op
                 (!ranges.is_empty()).then_some((Write::Some(ranges), Guard::Other))
             }
         },
-        Request::LeaseGrant(lease) => {
+        WalRequest::LeaseGrant(lease) => {
             leases.grant(lease.id, is_accepted && is_granted(lease));
             None
         }
-        Request::LeaseRevoke(lease) => leases
+        WalRequest::LeaseRevoke(lease) => leases
             .revoke(*lease, is_accepted)
             .then_some((Write::Revoke { lease: *lease, may_be_older: !leases.granted.contains(lease) }, Guard::Other)),
-        Request::Alarm(_) | Request::Auth(_) | Request::Membership(_) | Request::Compaction(_) | Request::Nothing => None,
+        WalRequest::Alarm(_) | WalRequest::Auth(_) | WalRequest::Membership(_) | WalRequest::Compaction(_) | WalRequest::Nothing => None,
     }
 }
 
@@ -192,16 +192,16 @@ struct KnownAt<'s> {
 }
 
 impl<'s> KnownAt<'s> {
-    fn of(entries: &[(&RaftEntry, Option<&Request>)], after: &'s ServerState) -> Self {
-        let from = |changes: &dyn Fn(&Request) -> bool| {
+    fn of(entries: &[(&RaftEntry, Option<&WalRequest>)], after: &'s ServerState) -> Self {
+        let from = |changes: &dyn Fn(&WalRequest) -> bool| {
             entries.iter().rposition(|(_, request)| request.is_none_or(changes)).map_or(0, |last| last + 1)
         };
-        let alarms = from(&|request| matches!(request, Request::Alarm(_)));
-        let auth = from(&|request| matches!(request, Request::Auth(auth) if auth.needs_admin()));
+        let alarms = from(&|request| matches!(request, WalRequest::Alarm(_)));
+        let auth = from(&|request| matches!(request, WalRequest::Auth(auth) if auth.needs_admin()));
         Self { after, alarms, auth }
     }
 
-    fn accepts(&self, place: usize, entry: &RaftEntry, request: &Request, leases: &Leases) -> Accepts {
+    fn accepts(&self, place: usize, entry: &RaftEntry, request: &WalRequest, leases: &Leases) -> Accepts {
         let answers = [self.alarms_accept(place, request), self.auth_accepts(place, entry, request), leases.accept(request)];
         match answers {
             answers if answers.contains(&Accepts::No) => Accepts::No,
@@ -210,17 +210,17 @@ impl<'s> KnownAt<'s> {
         }
     }
 
-    fn alarms_accept(&self, place: usize, request: &Request) -> Accepts {
+    fn alarms_accept(&self, place: usize, request: &WalRequest) -> Accepts {
         let asked = match request {
-            Request::Put(_) | Request::LeaseGrant(_) => AlarmCheck::PutOrGrant,
-            Request::Txn(txn) => AlarmCheck::Txn(txn),
-            Request::Delete(_) | Request::LeaseRevoke(_) => AlarmCheck::Other,
+            WalRequest::Put(_) | WalRequest::LeaseGrant(_) => AlarmCheck::PutOrGrant,
+            WalRequest::Txn(txn) => AlarmCheck::Txn(txn),
+            WalRequest::Delete(_) | WalRequest::LeaseRevoke(_) => AlarmCheck::Other,
             _ => return Accepts::Yes,
         };
         if place < self.alarms { Accepts::Perhaps } else { self.after.alarms_refuse(asked).into() }
     }
 
-    fn auth_accepts(&self, place: usize, entry: &RaftEntry, request: &Request) -> Accepts {
+    fn auth_accepts(&self, place: usize, entry: &RaftEntry, request: &WalRequest) -> Accepts {
         if place < self.auth {
             return Accepts::Perhaps;
         }
@@ -232,10 +232,10 @@ impl<'s> KnownAt<'s> {
         let none = |_: i64| std::iter::empty::<&[u8]>();
         let refuses = |permits: &dyn Fn(&Auth) -> Option<bool>| Accepts::from(self.after.auth_refuses(permits));
         let (refuses, has_lease) = match request {
-            Request::Put(put) => (refuses(&|auth| Some(auth.permits_put(&by, put, std::iter::empty()))), put.lease != 0),
-            Request::Delete(delete) => (refuses(&|auth| Some(auth.permits_delete(&by, delete))), false),
-            Request::Txn(txn) => (refuses(&|auth| auth.permits_txn(&by, txn, &none)), puts_with_lease(txn)),
-            Request::LeaseRevoke(_) => (Accepts::Yes, true),
+            WalRequest::Put(put) => (refuses(&|auth| Some(auth.permits_put(&by, put, std::iter::empty()))), put.lease != 0),
+            WalRequest::Delete(delete) => (refuses(&|auth| Some(auth.permits_delete(&by, delete))), false),
+            WalRequest::Txn(txn) => (refuses(&|auth| auth.permits_txn(&by, txn, &none)), puts_with_lease(txn)),
+            WalRequest::LeaseRevoke(_) => (Accepts::Yes, true),
             _ => return Accepts::Yes,
         };
         match refuses {
@@ -265,9 +265,9 @@ struct Leases {
 }
 
 impl Leases {
-    fn of(entries: &[(&RaftEntry, Option<&Request>)], after: &ServerState) -> Self {
+    fn of(entries: &[(&RaftEntry, Option<&WalRequest>)], after: &ServerState) -> Self {
         let granted =
-            entries.iter().filter_map(|(_, request)| if let Some(Request::LeaseGrant(lease)) = request { Some(lease.id) } else { None });
+            entries.iter().filter_map(|(_, request)| if let Some(WalRequest::LeaseGrant(lease)) = request { Some(lease.id) } else { None });
         let granted: HashSet<i64> = granted.collect();
         // What exists at the end and was not granted in between existed all the time.
         let exist = after.leases.difference(&granted).copied().collect();
@@ -296,7 +296,7 @@ impl Leases {
         Write::Put(&put.key, put.lease)
     }
 
-    fn accept(&self, request: &Request) -> Accepts {
+    fn accept(&self, request: &WalRequest) -> Accepts {
         let lease = |lease: i64| match lease {
             0 => Accepts::Yes,
             lease if self.exist.contains(&lease) => Accepts::Yes,
@@ -304,8 +304,8 @@ impl Leases {
             _ => Accepts::Perhaps,
         };
         match request {
-            Request::Put(put) => lease(put.lease),
-            Request::Txn(txn) => match simple(txn) {
+            WalRequest::Put(put) => lease(put.lease),
+            WalRequest::Txn(txn) => match simple(txn) {
                 Some(Operation::RequestPut(put)) => lease(put.lease),
                 _ if puts_with_lease(txn) => Accepts::Perhaps,
                 _ => Accepts::Yes,

@@ -10,7 +10,7 @@ use prost::Message;
 use super::administration::MembershipRequest;
 use super::entry::RaftEntry;
 use super::record::{CRC_RECORD, ENTRY_RECORD, METADATA_RECORD, Next, Records, SNAPSHOT_RECORD, STATE_RECORD};
-use super::request::Request;
+use super::request::WalRequest;
 use crate::Result;
 use crate::load::image;
 use crate::load::options::Reading;
@@ -109,7 +109,7 @@ impl RaftLog {
         let run = self.runs.first().filter(|run| run.first <= 1)?;
         let mut voters = HashSet::new();
         for (entry, index) in run.entries.iter().zip(run.first..) {
-            if let Some(Request::Membership(MembershipRequest::ConfChange(change, member))) = Request::of_entry(entry) {
+            if let Some(WalRequest::Membership(MembershipRequest::ConfChange(change, member))) = WalRequest::of_entry(entry) {
                 match change {
                     ConfChangeType::ConfChangeAddNode => {
                         voters.insert(member);

@@ -23,5 +23,5 @@ pub(super) use calls::KeptLog;
 pub(super) use log::{EntryRun, RaftLog, is_name, looks_like_log};
 pub(super) use recover::{KnownPut, LogBounds, Logged, Recovered, UndecidedChange, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};
-pub(super) use request::Request;
+pub(super) use request::WalRequest;
 pub(super) use server_state::ServerState;

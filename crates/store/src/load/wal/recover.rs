@@ -8,7 +8,7 @@ use super::align::{Evidence, Fixed};
 use super::candidate::{Candidate, Guard, Write, candidates, simple};
 use super::entry::RaftEntry;
 use super::replay::{KeyState, LogChange};
-use super::request::Request;
+use super::request::WalRequest;
 use super::server_state::ServerState;
 use crate::EventKind;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
@@ -23,7 +23,7 @@ pub(crate) struct Logged<'a> {
     /// The entry.
     pub entry: &'a RaftEntry,
     /// The request; `None` where it cannot be read.
-    pub request: Option<Request>,
+    pub request: Option<WalRequest>,
 }
 
 pub(crate) struct KnownPut<'a> {
@@ -72,7 +72,7 @@ pub(crate) struct UndecidedChange {
 
 /// Finds the changes of `log`.
 pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBounds<'_>) -> Recovered {
-    let entries: Vec<(&RaftEntry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
+    let entries: Vec<(&RaftEntry, Option<&WalRequest>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
     let candidates = candidates(&entries, frame.after);
     let puts: Vec<Option<&[u8]>> = candidates.iter().map(|candidate| put_value(candidate, log)).collect();
     let fixed = fixed_points(&candidates, &puts, known, frame);
@@ -116,8 +116,8 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBou
 /// The value that a candidate puts, if it puts one key and leaves nothing of it to the version before.
 fn put_value<'l>(candidate: &Candidate<'_>, log: &'l [Logged<'_>]) -> Option<&'l [u8]> {
     match &log[candidate.entry].request {
-        Some(Request::Put(put)) if !put.ignore_value && !put.ignore_lease => Some(&put.value),
-        Some(Request::Txn(txn)) => match simple(txn)? {
+        Some(WalRequest::Put(put)) if !put.ignore_value && !put.ignore_lease => Some(&put.value),
+        Some(WalRequest::Txn(txn)) => match simple(txn)? {
             Operation::RequestPut(put) => Some(&put.value),
             _ => None,
         },

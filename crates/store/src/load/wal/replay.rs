@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::auth::Author;
 use super::entry::RaftEntry;
-use super::request::{Request, Target};
+use super::request::{Target, WalRequest};
 use super::server_state::{AlarmCheck, ServerState, Undecided};
 use crate::EventKind;
 use crate::proto::etcdserverpb::compare::CompareResult;
@@ -108,7 +108,7 @@ impl<'a> Store<'a> {
     /// # Errors
     ///
     /// Whether etcd refused it cannot be told.
-    pub(crate) fn apply(&mut self, image: u16, entry: &RaftEntry, request: &Request) -> Result<Vec<LogChange>, Undecided> {
+    pub(crate) fn apply(&mut self, image: u16, entry: &RaftEntry, request: &WalRequest) -> Result<Vec<LogChange>, Undecided> {
         let file = File { bytes: (self.images)(image), image };
         let main = self.revision + 1;
         let applied = self.request(file, entry, request, main);
@@ -122,44 +122,44 @@ impl<'a> Store<'a> {
         Ok(changes)
     }
 
-    fn request(&mut self, file: File<'_>, entry: &RaftEntry, request: &Request, main: i64) -> Result<(), NotApplied> {
+    fn request(&mut self, file: File<'_>, entry: &RaftEntry, request: &WalRequest, main: i64) -> Result<(), NotApplied> {
         let author =
             || if self.around.auth.as_ref().is_some_and(|auth| !auth.is_enabled) { Author::default() } else { Author::of_entry(entry) };
         match request {
-            Request::Alarm(alarm) => self.around.alarm(alarm),
-            Request::Auth(auth) => {
+            WalRequest::Alarm(alarm) => self.around.alarm(alarm),
+            WalRequest::Auth(auth) => {
                 let by = author();
                 self.around.authenticate(auth, &by)?;
             }
-            Request::Membership(_) | Request::Nothing => {}
-            Request::Put(put) => {
+            WalRequest::Membership(_) | WalRequest::Nothing => {}
+            WalRequest::Put(put) => {
                 let by = author();
                 require(!self.around.alarms_refuse(AlarmCheck::PutOrGrant)?)?;
                 require(!self.around.auth_refuses(|auth| Some(auth.permits_put(&by, put, self.attached(put.lease))))?)?;
                 self.check_put(put)?;
                 self.put(file, put, main);
             }
-            Request::Delete(delete) => {
+            WalRequest::Delete(delete) => {
                 let by = author();
                 require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 require(!self.around.auth_refuses(|auth| Some(auth.permits_delete(&by, delete)))?)?;
                 self.delete(delete, main);
             }
-            Request::Txn(txn) => {
+            WalRequest::Txn(txn) => {
                 let by = author();
                 require(!self.around.alarms_refuse(AlarmCheck::Txn(txn))?)?;
                 require(!self.around.auth_refuses(|auth| auth.permits_txn(&by, txn, &|lease| self.attached(lease)))?)?;
                 self.txn(file, txn, main)?;
             }
-            Request::Compaction(revision) => {
+            WalRequest::Compaction(revision) => {
                 require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 self.around.compact(*revision, self.revision);
             }
-            Request::LeaseGrant(lease) => {
+            WalRequest::LeaseGrant(lease) => {
                 require(!self.around.alarms_refuse(AlarmCheck::PutOrGrant)?)?;
                 self.around.grant(lease);
             }
-            Request::LeaseRevoke(lease) => {
+            WalRequest::LeaseRevoke(lease) => {
                 let by = author();
                 require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 require(!self.around.auth_refuses(|auth| auth.permits_revoke(&by, self.attached(*lease)))?)?;

@@ -14,7 +14,7 @@ use crate::proto::etcdserverpb::{
 use crate::proto::raftpb::EntryType;
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Request {
+pub(crate) enum WalRequest {
     Put(PutRequest),
     Delete(DeleteRangeRequest),
     Txn(TxnRequest),
@@ -29,7 +29,7 @@ pub(crate) enum Request {
     Nothing,
 }
 
-impl Request {
+impl WalRequest {
     /// Reads an entry's request; `None` if its data are not a request, or one that compares what ketcd does not know.
     pub(crate) fn of_entry(entry: &RaftEntry) -> Option<Self> {
         match EntryType::try_from(entry.kind) {
@@ -67,7 +67,7 @@ impl Request {
     }
 }
 
-impl Request {
+impl WalRequest {
     /// The keys whose values decide what the request does, or stay as they are.
     pub(crate) fn values_read(&self) -> Vec<KeyRange> {
         match self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::administration::AuthRequest;
 use super::auth::{Auth, Author};
-use super::request::{Request, operations};
+use super::request::{WalRequest, operations};
 use crate::proto::etcdserverpb::alarm_request::AlarmAction;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{AlarmRequest, AlarmType, LeaseGrantRequest, TxnRequest};
@@ -77,12 +77,12 @@ impl ServerState {
     }
 
     /// Takes into account that these may be the state after one of `entries`, which came later, and not the one they are held to be.
-    pub(crate) fn may_be_after(&mut self, entries: impl Iterator<Item = Request>) {
+    pub(crate) fn may_be_after(&mut self, entries: impl Iterator<Item = WalRequest>) {
         let is_enabled = self.auth.as_ref().is_some_and(|auth| auth.is_enabled);
         for request in entries {
             match request {
-                Request::LeaseGrant(lease) if self.leases.remove(&lease.id) => drop(self.early_leases.insert(lease.id)),
-                Request::Auth(request) => {
+                WalRequest::LeaseGrant(lease) if self.leases.remove(&lease.id) => drop(self.early_leases.insert(lease.id)),
+                WalRequest::Auth(request) => {
                     self.is_auth_early |= if is_enabled { request.needs_admin() } else { request == AuthRequest::Disable };
                 }
                 _ => {}

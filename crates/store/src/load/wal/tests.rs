@@ -8,7 +8,7 @@ use super::administration::{AuthRequest, MembershipRequest};
 use super::entry::RaftEntry;
 use super::log::{EntryRun, RaftLog};
 use super::record::{Next, Records};
-use super::request::{Request, operations};
+use super::request::{WalRequest, operations};
 use crate::proto::authpb::Permission;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{InternalRaftRequest, PutRequest, RequestOp, TxnRequest};
@@ -114,18 +114,18 @@ fn requests_within_requests_end() {
         txn = TxnRequest { success: vec![RequestOp { request: Some(Operation::RequestTxn(txn)) }], ..TxnRequest::default() };
     }
     let within = |txn| InternalRaftRequest { txn: Some(txn), ..InternalRaftRequest::default() }.encode_to_vec().into();
-    assert!(Request::read(&within(txn.clone())).is_some());
+    assert!(WalRequest::read(&within(txn.clone())).is_some());
     for _ in 0..60 {
         txn = TxnRequest { success: vec![RequestOp { request: Some(Operation::RequestTxn(txn)) }], ..TxnRequest::default() };
     }
-    assert_eq!(Request::read(&within(txn)), None);
+    assert_eq!(WalRequest::read(&within(txn)), None);
 }
 
 #[test]
 fn a_value_is_read_in_place() {
     let put = PutRequest { key: "/a".into(), value: "xyz".into(), ..PutRequest::default() };
     let data: Bytes = InternalRaftRequest { put: Some(put), ..InternalRaftRequest::default() }.encode_to_vec().into();
-    let Some(Request::Put(put)) = Request::read(&data) else { panic!("no put") };
+    let Some(WalRequest::Put(put)) = WalRequest::read(&data) else { panic!("no put") };
     assert!(put.value == "xyz" && data.as_ptr_range().contains(&put.value.as_ptr()));
 }
 
@@ -136,16 +136,16 @@ fn a_request_of_the_old_api_touches_no_key() {
         let path = b"/0/members/8e9e05c52164694d/attributes";
         let fields = [&[0x08, 7, 0x12, method.len() as u8][..], method.as_bytes(), &[0x1a, path.len() as u8], path, &[0x22, 2, b'{', b'}']];
         let data = Bytes::from([fields.concat(), vec![0x28, 0, 0x32, 0, 0x38, 0, 0x48, 0, 0x50, 0, 0x58, 0, 0x68, 0, 0x70, 0]].concat());
-        assert_eq!(Request::read(&data), Some(Request::Nothing), "{method}");
+        assert_eq!(WalRequest::read(&data), Some(WalRequest::Nothing), "{method}");
     }
-    assert_eq!(Request::read(&Bytes::from_static(&[0x12, 4, b'N', b'O', b'N', b'E', 0x28, 0])), None);
+    assert_eq!(WalRequest::read(&Bytes::from_static(&[0x12, 4, b'N', b'O', b'N', b'E', 0x28, 0])), None);
 }
 
 /// The request of an entry whose data are these bytes.
-fn request(kind: EntryType, hex: &str) -> Option<Request> {
+fn request(kind: EntryType, hex: &str) -> Option<WalRequest> {
     let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     let data = (0..hex.len()).step_by(2).map(digits).collect();
-    Request::of_entry(&RaftEntry { file: 0, kind: kind.into(), data })
+    WalRequest::of_entry(&RaftEntry { file: 0, kind: kind.into(), data })
 }
 
 /// Entries that etcd 3.4.23 wrote when users, roles and authentication were changed with its own API.
@@ -179,7 +179,7 @@ fn recorded_requests_of_authentication_are_named() {
         (AuthRequest::Disable, "a20612089cf6d5cdd1c0a8e4121204726f6f74180d9a3f00"),
     ];
     for (wanted, hex) in recorded {
-        assert_eq!(request(EntryType::EntryNormal, hex), Some(Request::Auth(wanted)), "{hex}");
+        assert_eq!(request(EntryType::EntryNormal, hex), Some(WalRequest::Auth(wanted)), "{hex}");
     }
 }
 
@@ -207,7 +207,7 @@ fn recorded_requests_of_membership_are_named() {
         (EntryType::EntryNormal, MembershipRequest::ClusterVersionSet, "a2060b0882f49289bebfa8a8bc01a251070a05332e372e30"),
     ];
     for (kind, wanted, hex) in recorded {
-        assert_eq!(request(kind, hex), Some(Request::Membership(wanted)), "{hex}");
+        assert_eq!(request(kind, hex), Some(WalRequest::Membership(wanted)), "{hex}");
     }
 }
 
@@ -240,7 +240,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_no_request_or_one(bytes in proptest::collection::vec(prop_oneof![0..64_u8, any::<u8>()], 0..200)) {
-        if let Some(Request::Txn(txn)) = Request::read(&bytes.into()) {
+        if let Some(WalRequest::Txn(txn)) = WalRequest::read(&bytes.into()) {
             prop_assert!(depth(&txn) < 60);
         }
     }

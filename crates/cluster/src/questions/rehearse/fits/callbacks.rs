@@ -13,7 +13,7 @@ use ketcd_kube::Object;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{affected, counted, items, name, names, pairs, text, uid};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use crate::error::Result;
 use crate::verify::Weight;
 
@@ -180,7 +180,7 @@ fn has_selector(selector: &Value) -> bool {
 }
 
 /// The names of the Services of a namespace that Endpoints or EndpointSlices have an address for.
-async fn addressed(state: &State<'_>, namespace: &str) -> Result<HashSet<String>> {
+async fn addressed(state: &RehearsedState<'_>, namespace: &str) -> Result<HashSet<String>> {
     let mut found = HashSet::new();
     for endpoints in state.objects(&format!("/services/endpoints/{namespace}/")).await? {
         if items(&endpoints, "/subsets").any(|subset| items(subset, "/addresses").next().is_some()) {

@@ -14,7 +14,7 @@ use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{Pair, affected, counted, items, pairs, text};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use crate::error::Result;
 use crate::verify::Weight;
 
@@ -157,7 +157,7 @@ fn taints(node: &Value) -> Vec<String> {
 }
 
 /// The nodes that came since and have a pod range that another Node of the backup would have again.
-async fn ranges_given_twice(states: &States<'_>, newest: &State<'_>) -> Result<Option<Forecast>> {
+async fn ranges_given_twice(states: &States<'_>, newest: &RehearsedState<'_>) -> Result<Option<Forecast>> {
     let of_node = |node: Object| Some((affected(&node, ""), ranges(&node).map(str::to_owned).collect::<Vec<_>>()));
     let mut holders: BTreeMap<String, String> = BTreeMap::new();
     for (node, ranges) in states.backup.made("/minions/", of_node).await? {

@@ -14,7 +14,7 @@ use ketcd_kube::Object;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{Pair, affected, counted, is_deleted, items, name, pairs, text};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use crate::error::Result;
 use crate::verify::Weight;
 
@@ -179,7 +179,7 @@ fn delete(namespace: &str, name: &str) -> String {
 }
 
 /// The nodes that each volume is attached to, as its attachments say.
-async fn attached(state: &State<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
+async fn attached(state: &RehearsedState<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut attached: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let of_attachment = |attachment: Object| {
         let [volume, node] = ["/spec/source/persistentVolumeName", "/spec/nodeName"].map(|field| text(&attachment, field).to_owned());
@@ -192,7 +192,7 @@ async fn attached(state: &State<'_>) -> Result<BTreeMap<String, BTreeSet<String>
 }
 
 /// The volumes of the backup that are attached to other nodes than it says.
-async fn attached_elsewhere(states: &States<'_>, newest: &State<'_>, lost: &BTreeSet<String>) -> Result<Option<Forecast>> {
+async fn attached_elsewhere(states: &States<'_>, newest: &RehearsedState<'_>, lost: &BTreeSet<String>) -> Result<Option<Forecast>> {
     let (then, now) = (attached(&states.backup).await?, attached(newest).await?);
     if then == now {
         return Ok(None);

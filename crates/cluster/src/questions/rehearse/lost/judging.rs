@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::forecast::{Affected, ForecastKind};
 use super::super::objects::differing_at;
-use super::super::states::{Differing, State, States};
+use super::super::states::{Differing, RehearsedState, States};
 use super::remade::{Lost, remade};
 use crate::kinds::KeySubject;
 use crate::writers::Writer;
@@ -36,9 +36,9 @@ pub(super) struct Judging<'s> {
     /// Both states.
     pub states: &'s States<'s>,
     /// The backup.
-    pub old: &'s State<'s>,
+    pub old: &'s RehearsedState<'s>,
     /// The newest state.
-    pub new: &'s State<'s>,
+    pub new: &'s RehearsedState<'s>,
     /// The kinds of the backup.
     pub old_kinds: &'s Kinds,
     /// The kinds of the newest state.
@@ -158,13 +158,13 @@ fn kind_of(differing: &Differing) -> ChangeKind {
     }
 }
 
-fn version(state: &State<'_>, entry: Option<&KeyValue>) -> ObjectVersion {
+fn version(state: &RehearsedState<'_>, entry: Option<&KeyValue>) -> ObjectVersion {
     let decode = |entry: &KeyValue| state.cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into();
     entry.map_or(ObjectVersion::Absent, decode)
 }
 
 /// The object that a key is of; `None` where it is of none.
-fn subject(state: &State<'_>, kinds: &Kinds, key: &[u8]) -> Option<KeySubject> {
+fn subject(state: &RehearsedState<'_>, kinds: &Kinds, key: &[u8]) -> Option<KeySubject> {
     RegistryKey::parse(state.prefix, key, kinds).object().map(KeySubject::of)
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use ketcd_kube::Object;
 use ketcd_store::KeyValue;
 
-use super::super::states::State;
+use super::super::states::RehearsedState;
 use super::lock::StaleLock;
 use crate::error::Result;
 
@@ -23,7 +23,7 @@ const LOCK_PATHS: [&str; 2] = ["/configmaps/", "/services/endpoints/"];
 const SEALED_PREFIX: &[u8] = b"k8s:enc:";
 
 /// Returns the locks of a state that somebody holds.
-pub(super) async fn locks(state: &State<'_>) -> Result<Vec<StaleLock>> {
+pub(super) async fn locks(state: &RehearsedState<'_>) -> Result<Vec<StaleLock>> {
     let mut locks = Vec::new();
     for path in LOCK_PATHS {
         locks.extend(state.made_of(path, may_have_one, |object| of_object(&object)).await?);

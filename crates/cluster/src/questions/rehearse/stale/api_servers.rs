@@ -13,7 +13,7 @@ use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{counted, items, names, text};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use crate::error::Result;
 use crate::kinds::KeySubject;
 use crate::verify::Weight;
@@ -82,7 +82,7 @@ fn of_address(kind: &str, name: &str, says: &str) -> Affected {
 }
 
 /// The addresses of the API servers that a state names.
-async fn addresses(state: &State<'_>) -> Result<BTreeSet<String>> {
+async fn addresses(state: &RehearsedState<'_>) -> Result<BTreeSet<String>> {
     let mut addresses = names(state, LEASE_PATHS[0]).await?;
     for endpoints in state.objects("/services/endpoints/default/kubernetes").await? {
         let subsets = items(&endpoints, "/subsets").flat_map(|subset| items(subset, "/addresses"));

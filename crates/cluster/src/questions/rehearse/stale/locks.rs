@@ -12,7 +12,7 @@ use ketcd_store::shell::quoted;
 
 use super::super::forecast::{Affected, Forecast, ForecastKind};
 use super::super::objects::{counted, text};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use super::annotation_locks;
 use super::lock::StaleLock;
 use crate::error::Result;
@@ -54,7 +54,7 @@ pub(super) async fn forecasts(states: &States<'_>) -> Result<Vec<Forecast>> {
     Ok(of_stale(states, stale, longest).into_iter().collect())
 }
 
-async fn locks(state: &State<'_>) -> Result<Vec<StaleLock>> {
+async fn locks(state: &RehearsedState<'_>) -> Result<Vec<StaleLock>> {
     let mut locks = state.made("/leases/", |lease| StaleLock::of(&lease, &lease["spec"]).filter(|_| is_lock(&lease))).await?;
     locks.extend(annotation_locks::locks(state).await?);
     Ok(locks)

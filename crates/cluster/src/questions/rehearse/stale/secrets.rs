@@ -8,7 +8,7 @@ use ketcd_kube::{Body, Decoder};
 use ketcd_store::KeyValue;
 
 use super::super::objects::text;
-use super::super::states::State;
+use super::super::states::RehearsedState;
 use crate::questions::triage::certificates::valid_until;
 
 pub(super) struct SecretReader(Decoder);
@@ -21,7 +21,7 @@ pub(super) struct PublicPart {
 }
 
 impl SecretReader {
-    pub(super) fn of(state: &State<'_>) -> Self {
+    pub(super) fn of(state: &RehearsedState<'_>) -> Self {
         Self(state.cluster.decoder.clone().showing_secrets(true))
     }
 

@@ -4,7 +4,7 @@ use ketcd_kube::Object;
 use ketcd_store::{At, KeyRange, SourceKind, Want};
 use serde_json::Value;
 
-use super::super::states::State;
+use super::super::states::RehearsedState;
 use crate::cluster::OPENSHIFT_PREFIX;
 use crate::error::Result;
 
@@ -53,7 +53,7 @@ const CONFIG_MAPS: [(&str, Distribution); 2] =
     [("/configmaps/kube-system/shoot-info", Distribution::Gardener), ("/configmaps/kube-system/kubeadm-config", Distribution::Kubeadm)];
 
 /// Returns whose etcd a state is of, and what shows it.
-pub(super) async fn distribution(state: &State<'_>, kind: SourceKind, name: &str) -> Result<Option<(Distribution, String)>> {
+pub(super) async fn distribution(state: &RehearsedState<'_>, kind: SourceKind, name: &str) -> Result<Option<(Distribution, String)>> {
     if kind == SourceKind::Kine {
         return Ok(Some((Distribution::Kine, "the backup is a database of kine".to_owned())));
     }
@@ -80,7 +80,7 @@ pub(super) async fn distribution(state: &State<'_>, kind: SourceKind, name: &str
     Ok(None)
 }
 
-async fn has_key(state: &State<'_>, keys: KeyRange) -> Result<bool> {
+async fn has_key(state: &RehearsedState<'_>, keys: KeyRange) -> Result<bool> {
     Ok(!state.cluster.source.first(keys, At::Revision(state.revision), Want::Keys, 1).await?.is_empty())
 }
 

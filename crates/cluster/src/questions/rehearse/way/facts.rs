@@ -4,7 +4,7 @@ use ketcd_store::shell::quoted;
 use ketcd_store::{At, Checksum, SourceKind, SourceStatus};
 
 use super::super::extraction::{self, ExtractCommands};
-use super::super::states::{State, States};
+use super::super::states::{RehearsedState, States};
 use super::bump::Bump;
 use super::distribution::{Distribution, distribution};
 use super::members::{DEFAULT_DATA_DIR, RestoredMember};
@@ -150,7 +150,7 @@ impl WayFacts {
 /// The members, from the command lines of static pods, else as files record them: of the newest state first.
 async fn members(
     states: &States<'_>,
-    newest: Option<&State<'_>>,
+    newest: Option<&RehearsedState<'_>>,
     newest_status: Option<&SourceStatus>,
     status: &SourceStatus,
 ) -> Result<Vec<RestoredMember>> {
@@ -171,14 +171,14 @@ async fn members(
 }
 
 /// By how much revisions are raised.
-async fn bump(states: &States<'_>, newest: &State<'_>) -> Result<Bump> {
+async fn bump(states: &States<'_>, newest: &RehearsedState<'_>) -> Result<Bump> {
     let first = states.backup.cluster.moment_of(At::Revision(states.backup.revision)).await?;
     let last = newest.cluster.moment_of(At::Revision(newest.revision)).await?;
     Ok(Bump::of(states.backup.revision.0, newest.revision.0, first.zip(last), states.asked.now))
 }
 
 /// The namespace that holds a shoot's control plane: `shoot--PROJECT--NAME` (gardener v1.1xx, `docs/usage/shoot/shoot_info_configmap.md`).
-async fn shoot(state: &State<'_>) -> Result<Option<String>> {
+async fn shoot(state: &RehearsedState<'_>) -> Result<Option<String>> {
     let info = state.objects("/configmaps/kube-system/shoot-info").await?;
     let text = |field: &str| info.first().and_then(|info| info["data"][field].as_str());
     Ok(text("projectName").zip(text("shootName")).map(|(project, name)| format!("shoot--{project}--{name}")))

@@ -39,6 +39,7 @@ use facts::Facts;
 use rule_finding::placed;
 
 pub use events::Warning;
+pub(super) use rule_finding::Named;
 
 /// Returns the VolumeAttachments that hold a volume on another node than that of a pod, given by its namespace, name and uid: those that `triage` reports
 /// once the pod has waited long enough. None where the pod is not there, or its containers were started.

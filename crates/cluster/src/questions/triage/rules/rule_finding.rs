@@ -5,7 +5,7 @@ use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 /// A kind, a namespace and a name.
-pub(super) type Named = (String, String, String);
+pub(in super::super) type Named = (String, String, String);
 
 /// What a rule found.
 pub(super) struct RuleFinding {

@@ -28,7 +28,7 @@ const VOLUMES_KIND: &Kind = &Kind {
 const PODS_KIND: &Kind = &Kind { path: "pods", namespaced: true, fields: None };
 
 /// A namespace and a name.
-type Place = (String, String);
+type ClaimName = (String, String);
 
 /// A VolumeAttachment that is in the way, or may be.
 struct Attachment {
@@ -40,7 +40,7 @@ struct Attachment {
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<RuleFinding>> {
     let troubled = facts.troubled(TroubleKind::NotStarting);
     let waiting = troubled.iter().flat_map(|finding| &finding.subjects).map(|subject| (subject.namespace.clone(), subject.name.clone()));
-    let waiting: BTreeSet<Place> = waiting.collect();
+    let waiting: BTreeSet<ClaimName> = waiting.collect();
     Ok(attachments(facts, &waiting).await?.into_iter().map(|attachment| attachment.found).collect())
 }
 
@@ -80,7 +80,7 @@ impl Users {
 }
 
 /// The VolumeAttachments that hold a volume on another node than that of a waiting pod, or whose node is gone.
-async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result<Vec<Attachment>> {
+async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<ClaimName>) -> Result<Vec<Attachment>> {
     let (attachments, volumes) = (facts.all(ATTACHMENTS_KIND).await?, facts.all(VOLUMES_KIND).await?);
     if attachments.is_empty() || volumes.is_empty() {
         return Ok(Vec::new());

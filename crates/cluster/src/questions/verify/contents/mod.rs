@@ -21,10 +21,10 @@ use super::part::Part;
 use crate::cluster::Cluster;
 use crate::cores;
 use crate::error::Result;
-use unreadable::{Read, Unreadable, Value};
+use unreadable::{ReadChange, Unreadable, Value};
 
 /// What reading all values came to.
-pub(super) struct Contents {
+pub(super) struct ContentsRead {
     pub part: Part,
     /// Keys that are alive at the revision looked at.
     pub keys: u64,
@@ -36,7 +36,7 @@ pub(super) struct Contents {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &SourceStatus, span: RevisionSpan) -> Result<Contents> {
+pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &SourceStatus, span: RevisionSpan) -> Result<ContentsRead> {
     let keys = cluster.source.count(KeyRange::all(), At::Revision(span.newest)).await?;
     let has_history = !cluster.source.is_shared() && !cluster.source.is_one_moment() && asked.sample_every.is_none();
     let is_etcds = matches!(status.kind, SourceKind::Db | SourceKind::DataDir) && status.parts.is_empty();
@@ -74,7 +74,7 @@ pub(super) async fn check(cluster: &Cluster, asked: &VerifyAsked, status: &Sourc
         None if decode => part.checked.push(what.to_owned()),
         None => {}
     }
-    Ok(Contents { part, keys, hash_kv: hash_kv.flatten() })
+    Ok(ContentsRead { part, keys, hash_kv: hash_kv.flatten() })
 }
 
 /// Why a file of etcd's has no HashKV that a member would give; `computed` is what came of computing it.
@@ -119,7 +119,7 @@ impl Look {
     }
 
     /// Looks at one change; `None` for what etcd itself no longer has.
-    fn at(&self, item: WatchItem) -> Option<Read> {
+    fn at(&self, item: WatchItem) -> Option<ReadChange> {
         let WatchItem::Event(Event { revision, kind, key_value, origin, .. }) = item else { return None };
         // What was recovered is no longer in etcd.
         if matches!(origin, Origin::FreePage | Origin::OldValue) {
@@ -131,7 +131,7 @@ impl Look {
             #[cfg(not(ketcd_exhaustive))]
             _ => unreachable!("of another version"),
         };
-        Some(Read { key: key_value.key.clone(), revision, version: without_value(key_value), value })
+        Some(ReadChange { key: key_value.key.clone(), revision, version: without_value(key_value), value })
     }
 
     fn value(&self, written: &KeyValue) -> Value {

@@ -34,7 +34,7 @@ pub(super) enum Value {
 }
 
 /// One change, as far as it was read.
-pub(super) struct Read {
+pub(super) struct ReadChange {
     pub key: Bytes,
     pub revision: Revision,
     /// The version, without its value.
@@ -91,8 +91,8 @@ impl Unreadable {
     }
 
     /// Takes the next change.
-    pub(super) fn see(&mut self, read: Read, source: &dyn Source) {
-        let Read { key, revision, version, value } = read;
+    pub(super) fn see(&mut self, read: ReadChange, source: &dyn Source) {
+        let ReadChange { key, revision, version, value } = read;
         match value {
             Value::Foreign => self.foreign += usize::from(&key[..] != COMPACT_REV_KEY),
             Value::Sealed(by) => {

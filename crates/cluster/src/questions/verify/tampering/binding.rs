@@ -6,13 +6,13 @@
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// Looks at the nodes of pods.
 pub(super) struct Binding;
 
 impl Rule for Binding {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         if change.own_kind().is_none_or(|kind| kind.kind != "Pod") {
             return;
         }

@@ -14,13 +14,13 @@ use ketcd_store::EventKind;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// Looks at deletions.
 pub(super) struct Deletion;
 
 impl Rule for Deletion {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         if change.kind != EventKind::Delete || change.path().is_none() {
             return;
         }

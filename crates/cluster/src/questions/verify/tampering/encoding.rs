@@ -17,7 +17,7 @@ use ketcd_store::Revision;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::Encoding;
 
 /// How many writes before and behind one are compared with it.
@@ -33,7 +33,7 @@ const MIN_BEFORE: usize = 3;
 const ALWAYS_JSON: [&str; 2] = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
 
 /// A write in JSON whose neighbours behind it are awaited.
-struct Odd {
+struct OddEncoding {
     revision: Revision,
     key: Bytes,
     /// Writes before it, of protobuf and of JSON.
@@ -46,11 +46,11 @@ struct Odd {
 pub(super) struct Encodings {
     /// Whether the last writes were in JSON.
     last: VecDeque<bool>,
-    odd: VecDeque<Odd>,
+    odd: VecDeque<OddEncoding>,
 }
 
 impl Rule for Encodings {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         if change.own_kind().is_none_or(|kind| ALWAYS_JSON.contains(&&*kind.group)) {
             return;
         }
@@ -63,8 +63,8 @@ impl Rule for Encodings {
         self.write(is_json, change.revision(), change.key(), found);
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
-        self.odd.drain(..).filter_map(Odd::judge).for_each(|evidence| found.add(evidence));
+    fn finish(&mut self, _: &TamperingFacts<'_>, found: &mut Found) {
+        self.odd.drain(..).filter_map(OddEncoding::judge).for_each(|evidence| found.add(evidence));
     }
 }
 
@@ -75,11 +75,11 @@ impl Encodings {
             *if is_json { json } else { protobuf } += 1;
         }
         while self.odd.front().is_some_and(|odd| odd.behind.0 + odd.behind.1 >= NEIGHBOUR_WRITES) {
-            self.odd.pop_front().and_then(Odd::judge).into_iter().for_each(|evidence| found.add(evidence));
+            self.odd.pop_front().and_then(OddEncoding::judge).into_iter().for_each(|evidence| found.add(evidence));
         }
         if is_json {
             let json = self.last.iter().filter(|is_json| **is_json).count();
-            self.odd.push_back(Odd { revision, key: key.clone(), before: (self.last.len() - json, json), behind: (0, 0) });
+            self.odd.push_back(OddEncoding { revision, key: key.clone(), before: (self.last.len() - json, json), behind: (0, 0) });
         }
         self.last.push_back(is_json);
         if self.last.len() > NEIGHBOUR_WRITES {
@@ -88,7 +88,7 @@ impl Encodings {
     }
 }
 
-impl Odd {
+impl OddEncoding {
     fn judge(self) -> Option<Evidence> {
         let is_odd = self.before.0 >= MIN_BEFORE && self.behind.0 >= 1 && self.before.1 + self.behind.1 < MAX_IN_JSON;
         let says = "the object is stored as JSON where API servers store protobuf";
@@ -108,7 +108,7 @@ mod tests {
         for (place, write) in writes.bytes().enumerate() {
             encodings.write(write == b'j', Revision(place as i64), &Bytes::from_static(b"/registry/roles/a/b"), &mut found);
         }
-        encodings.odd.drain(..).filter_map(Odd::judge).for_each(|evidence| found.add(evidence));
+        encodings.odd.drain(..).filter_map(OddEncoding::judge).for_each(|evidence| found.add(evidence));
         found.findings(None).0.iter().map(|finding| finding.revision.unwrap().0).collect()
     }
 

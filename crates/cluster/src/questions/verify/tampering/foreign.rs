@@ -16,7 +16,7 @@ use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
 use super::programs::{group_of, program_of};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::Encoding;
 
 /// More keys under one beginning are a program's.
@@ -27,7 +27,7 @@ const HISTORY_PARTS: i64 = 4;
 
 /// Keys that begin alike.
 #[derive(Default)]
-struct Group {
+struct KeyGroup {
     /// The first of them, with the revision that wrote each.
     keys: BTreeMap<Bytes, Revision>,
     /// The revision that created the first.
@@ -39,7 +39,7 @@ struct Group {
 /// Looks at keys outside the API server's.
 pub(super) struct Foreign {
     prefix: String,
-    groups: BTreeMap<String, Group>,
+    groups: BTreeMap<String, KeyGroup>,
 }
 
 impl Foreign {
@@ -50,7 +50,7 @@ impl Foreign {
 }
 
 impl Rule for Foreign {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, _: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, _: &mut Found) {
         let key = change.key();
         if !matches!(change.place, RegistryKey::Foreign) || key.is_empty() || program_of(key).is_some() {
             return;
@@ -70,7 +70,7 @@ impl Rule for Foreign {
         }
     }
 
-    fn finish(&mut self, facts: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, facts: &TamperingFacts<'_>, found: &mut Found) {
         for (start, group) in std::mem::take(&mut self.groups) {
             let is_late = group.since.0 > facts.newest.0 - facts.newest.0 / HISTORY_PARTS;
             if group.is_used || !is_late || group.keys.len() > MAX_STRAYS {

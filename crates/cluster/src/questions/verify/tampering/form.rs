@@ -12,7 +12,7 @@ use ketcd_store::{EventKind, Revision};
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::Encoding;
 
 /// How many values in JSON show how the writers of a store end theirs.
@@ -31,7 +31,7 @@ pub(super) struct Form {
 }
 
 impl Rule for Form {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         let (EventKind::Put, Some(stored), RegistryKey::Object(_)) = (change.kind, change.stored, change.place) else { return };
         let (revision, key) = (change.revision(), change.key());
         if let Some(object) = &stored.object {
@@ -56,7 +56,7 @@ impl Rule for Form {
         }
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, _: &TamperingFacts<'_>, found: &mut Found) {
         if self.ended < MIN_ENDED.max(self.unended.len() * ENDED_PER_UNENDED) {
             return;
         }

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::wire::spec;
 
 /// Kinds that count a generation whenever their spec changes: resource, group, and the first release that is known to do so.
@@ -56,7 +56,7 @@ pub(super) struct Generation {
 }
 
 impl Rule for Generation {
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, found: &mut Found) {
         self.define(change, facts);
         let (Some(kind), Some(object), Some(earlier)) = (change.resource(), change.object(), change.earlier()) else { return };
         let Some(before) = &earlier.stored.object else { return };
@@ -79,7 +79,7 @@ impl Rule for Generation {
         }
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, _: &TamperingFacts<'_>, found: &mut Found) {
         let Self { converted, custom } = self;
         custom.drain(..).filter(|(resource, _)| !converted.contains(resource)).for_each(|(_, evidence)| found.add(evidence));
     }
@@ -87,7 +87,7 @@ impl Rule for Generation {
 
 impl Generation {
     /// Notes the resource of a definition with a webhook.
-    fn define(&mut self, change: &Change<'_>, facts: &Facts<'_>) {
+    fn define(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>) {
         let Some(path) = change.path().filter(|_| change.own_kind().is_some_and(|kind| kind.kind == "CustomResourceDefinition")) else {
             return;
         };
@@ -107,7 +107,7 @@ fn counts(kind: &Kind, release: Release) -> bool {
 }
 
 /// The first member of the spec whose value became another one, in words.
-fn changed_spec(change: &Change<'_>, facts: &Facts<'_>) -> Option<String> {
+fn changed_spec(change: &Change<'_>, facts: &TamperingFacts<'_>) -> Option<String> {
     let before = change.value_before()?;
     let is_same = spec(&before).is_some_and(|before| Some(before) == spec(&change.version.value));
     if is_same || before == change.version.value {

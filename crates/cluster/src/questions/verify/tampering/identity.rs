@@ -18,7 +18,7 @@ use ketcd_store::Revision;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::Metadata;
 
 /// Looks at names, uids and creation times.
@@ -29,7 +29,7 @@ pub(super) struct Identity {
 }
 
 impl Rule for Identity {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         let Some(object) = change.object() else { return };
         if change.own_kind().is_none() && !change.resource().is_some_and(|kind| kind.is_custom()) {
             return;

@@ -11,7 +11,7 @@ use ketcd_store::EventKind;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// The kind whose objects expire.
 const EXPIRING_KIND: &str = "Event";
@@ -20,7 +20,7 @@ const EXPIRING_KIND: &str = "Event";
 pub(super) struct Lease;
 
 impl Rule for Lease {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         if change.kind != EventKind::Put || change.version.lease == 0 {
             return;
         }

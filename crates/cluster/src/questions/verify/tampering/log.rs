@@ -24,7 +24,7 @@ use ketcd_store::{
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// The last release whose API servers delete without a compare.
 const UNCONDITIONAL_UNTIL: u16 = 14;
@@ -40,7 +40,7 @@ const MAX_KEYS: usize = 100;
 
 /// A call that no API server makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Odd {
+struct OddCall {
     /// What it is, in words.
     says: &'static str,
     index: u64,
@@ -54,9 +54,9 @@ struct Odd {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// By the revision that each made.
-    made: HashMap<Revision, Odd>,
+    made: HashMap<Revision, OddCall>,
     /// Those whose revision is not known.
-    undated: Vec<Odd>,
+    undated: Vec<OddCall>,
     /// Whether most calls are not an API server's.
     pub is_copy: bool,
 }
@@ -82,7 +82,7 @@ impl Calls {
                 continue;
             }
             head.go_on(revision);
-            let odd = Odd { says, index, key, named: 0 };
+            let odd = OddCall { says, index, key, named: 0 };
             match revision {
                 Some(revision) => drop(calls.made.insert(revision, odd)),
                 // Only a put changes something wherever it is not refused.
@@ -127,7 +127,7 @@ impl Head {
 }
 
 impl Rule for Calls {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         let Some(odd) = self.made.get_mut(&change.revision()).filter(|odd| odd.named < MAX_KEYS) else { return };
         if matches!(change.place, RegistryKey::Foreign) {
             return;
@@ -140,7 +140,7 @@ impl Rule for Calls {
         found.add(recipe.into_iter().fold(evidence, Evidence::because));
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, _: &TamperingFacts<'_>, found: &mut Found) {
         let unseen = self.made.drain().filter(|(_, odd)| odd.named == 0).map(|(revision, odd)| (Some(revision), odd));
         for (revision, odd) in unseen.chain(self.undated.drain(..).map(|odd| (None, odd))) {
             let fact = format!("entry {} of the log", odd.index);

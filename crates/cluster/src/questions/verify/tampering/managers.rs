@@ -28,7 +28,7 @@ use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
 use super::generation::changed;
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::wire;
 
 /// Resources with the members that change with an entry alone.
@@ -87,7 +87,7 @@ pub(super) struct Managers {
 }
 
 impl Rule for Managers {
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, _: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, _: &mut Found) {
         let Some(kind) = change.own_kind() else { return };
         if let Some((_, rules)) = CHANGING_KINDS.iter().find(|(plural, _)| kind.plural == *plural) {
             if let Some(object) = facts.reader.whole(change.key(), &change.version.value) {
@@ -103,7 +103,7 @@ impl Rule for Managers {
         }
     }
 
-    fn finish(&mut self, facts: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, facts: &TamperingFacts<'_>, found: &mut Found) {
         if facts.release.0 < TIMED_SINCE {
             return;
         }
@@ -132,7 +132,7 @@ fn untimed_until(renewals: impl Iterator<Item = Revision>) -> Option<Revision> {
 }
 
 /// The time of the newest manager and what changed, where the content changed and the managers did not.
-fn unmanaged(change: &Change<'_>, facts: &Facts<'_>, members: &[&str]) -> Option<(Timestamp, String)> {
+fn unmanaged(change: &Change<'_>, facts: &TamperingFacts<'_>, members: &[&str]) -> Option<(Timestamp, String)> {
     let before = change.value_before()?;
     let is_managed = || wire::managers(&before).zip(wire::managers(&change.version.value)).is_some_and(|(before, now)| before != now);
     if before == change.version.value || is_managed() {

@@ -63,7 +63,7 @@ use super::part::Part;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use pass::Pass;
-use rule::{Facts, Rule};
+use rule::{Rule, TamperingFacts};
 use stored::Reader;
 
 /// Returns what an API server would not have written.
@@ -78,7 +78,7 @@ pub(super) async fn findings(cluster: &Cluster, asked: &VerifyAsked) -> Result<P
     }
     let (prefix, kinds, clock) = (cluster.prefix().await?, cluster.kinds().await?, cluster.clock().await?);
     let reader = Reader::new(prefix, &cluster.options.keys);
-    let facts = Facts {
+    let facts = TamperingFacts {
         reader: &reader,
         clock,
         release: cluster.release(),
@@ -136,7 +136,7 @@ fn rules(cluster: &Cluster, prefix: &str, every: usize) -> (Vec<Box<dyn Rule>>, 
         Box::new(identity::Identity::default()),
         Box::new(lease::Lease),
         Box::new(unchanged::Unchanged::default()),
-        Box::new(unreadable::Unreadable),
+        Box::new(unreadable::UnreadableRule),
         Box::new(generation::Generation::default()),
         Box::new(managers::Managers::default()),
         Box::new(binding::Binding),

@@ -23,7 +23,7 @@ use super::super::allocation::{Member, Range, node_ports};
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// More ports are not named.
 const MAX_NAMED: usize = 5;
@@ -33,7 +33,7 @@ const MAX_AHEAD: i64 = 50;
 
 /// What is known of a port that a Service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum PortState {
     Taken,
     /// The range was written at a revision with the port free.
     Freed(Revision),
@@ -44,7 +44,7 @@ enum State {
 /// Looks at Services and the range of their ports.
 #[derive(Default)]
 pub(super) struct NodePorts {
-    used: HashMap<Bytes, BTreeMap<Member, State>>,
+    used: HashMap<Bytes, BTreeMap<Member, PortState>>,
     /// The newest range, and when it was written.
     range: Option<(Range, Revision)>,
     /// Ports that were found free while in use, by the revision of the range.
@@ -54,7 +54,7 @@ pub(super) struct NodePorts {
 }
 
 impl Rule for NodePorts {
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, found: &mut Found) {
         match (change.place, change.kind) {
             (RegistryKey::Special("ranges/servicenodeports"), EventKind::Put) => {
                 let object = facts.reader.whole(change.key(), &change.version.value);
@@ -78,10 +78,10 @@ impl Rule for NodePorts {
         self.range = None;
     }
 
-    fn finish(&mut self, _: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, _: &TamperingFacts<'_>, found: &mut Found) {
         for (key, ports) in std::mem::take(&mut self.used) {
             for (port, state) in ports {
-                if let State::Freed(at) = state {
+                if let PortState::Freed(at) = state {
                     self.name(at, port, &key);
                 }
             }
@@ -107,10 +107,10 @@ impl NodePorts {
                 let fact = format!("{port} is free in the range as of revision {written}");
                 found.add(Evidence::new(revision, key, Weight::High, says).because(fact).of_copies());
             }
-            used.insert(*port, state.unwrap_or(if range.is_some() { State::Named } else { State::Taken }));
+            used.insert(*port, state.unwrap_or(if range.is_some() { PortState::Named } else { PortState::Taken }));
         }
         for (port, state) in before {
-            if let State::Freed(at) = state
+            if let PortState::Freed(at) = state
                 && revision.0 - at.0 > MAX_AHEAD
             {
                 self.name(at, port, key);
@@ -125,8 +125,8 @@ impl NodePorts {
     fn judge_range(&mut self) {
         let Some((range, written)) = &self.range else { return };
         for (port, state) in self.used.values_mut().flatten() {
-            if *state == State::Taken && range.is_free(*port) {
-                *state = State::Freed(*written);
+            if *state == PortState::Taken && range.is_free(*port) {
+                *state = PortState::Freed(*written);
             }
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     /// What is found at the end: revisions and facts.
     fn end(mut ports: NodePorts, mut found: Found) -> Vec<(i64, Vec<String>)> {
         let (reader, clock) = (Reader::new("/registry", &KeyRing::default()), Clock::default());
-        let facts = Facts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(99), is_damaged: false };
+        let facts = TamperingFacts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(99), is_damaged: false };
         ports.finish(&facts, &mut found);
         found.findings(None).0.into_iter().map(|finding| (finding.revision.unwrap().0, finding.evidence)).collect()
     }

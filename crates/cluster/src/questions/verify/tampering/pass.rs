@@ -12,7 +12,7 @@ use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, So
 use super::change::{Before, Change};
 use super::creations::Creations;
 use super::evidence::Found;
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::{Reader, Stored};
 use crate::cores;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ const MAX_KEPT_BYTES: usize = 64 << 10;
 
 /// A pass over a source.
 pub(super) struct Pass<'c> {
-    pub facts: Facts<'c>,
+    pub facts: TamperingFacts<'c>,
     pub source: &'c dyn Source,
     pub prefix: &'c str,
     pub kinds: &'c Kinds,
@@ -51,7 +51,7 @@ enum Seen {
 impl<'c> Pass<'c> {
     /// A pass that has not begun.
     pub(super) fn new(
-        facts: Facts<'c>,
+        facts: TamperingFacts<'c>,
         source: &'c dyn Source,
         (prefix, kinds): (&'c str, &'c Kinds),
         rules: Vec<Box<dyn Rule>>,

@@ -17,7 +17,7 @@ use ketcd_store::Revision;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::Encoding;
 
 /// How many writes on each side of one in plaintext must be sealed.
@@ -62,7 +62,7 @@ pub(super) struct Plaintext {
 }
 
 impl Rule for Plaintext {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, _: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, _: &mut Found) {
         let (Some(kind), Some(stored)) = (change.resource(), change.stored) else { return };
         match stored.encoding {
             Encoding::Sealed { .. } => {
@@ -76,7 +76,7 @@ impl Rule for Plaintext {
         }
     }
 
-    fn finish(&mut self, facts: &Facts<'_>, found: &mut Found) {
+    fn finish(&mut self, facts: &TamperingFacts<'_>, found: &mut Found) {
         let is_near = |one: Revision, other: Revision| {
             let dates = facts.clock.date(one).zip(facts.clock.date(other));
             dates.is_some_and(|(one, other)| other.time.duration_since(one.time).as_secs_f64() - one.error - other.error < SETTLING_SECONDS)
@@ -151,7 +151,7 @@ mod tests {
             }
         }
         let (reader, clock) = (Reader::new("/registry", &KeyRing::default()), Clock::default());
-        let facts = Facts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(99), is_damaged: false };
+        let facts = TamperingFacts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(99), is_damaged: false };
         rule.finish(&facts, &mut found);
         found.findings(None).0.iter().map(|finding| finding.revision.unwrap().0).collect()
     }

@@ -11,7 +11,7 @@ use ketcd_store::Revision;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// Looks for changes that no request explains.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Requests {
 }
 
 impl Rule for Requests {
-    fn see(&mut self, change: &Change<'_>, _: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, _: &TamperingFacts<'_>, found: &mut Found) {
         let Some(why) = self.0.get(&change.revision()).filter(|_| change.path().is_some()) else { return };
         let fact = match why {
             Unexplained::SameBytes => "the same bytes were written again",

@@ -9,7 +9,7 @@ use super::evidence::Found;
 use super::stored::Reader;
 
 /// What all rules may ask.
-pub(super) struct Facts<'c> {
+pub(super) struct TamperingFacts<'c> {
     pub reader: &'c Reader,
     pub clock: &'c Clock,
     /// The API server's release.
@@ -23,7 +23,7 @@ pub(super) struct Facts<'c> {
 /// One rule. It sees every change in order, then the end.
 pub(super) trait Rule: Send {
     /// Looks at a change.
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found);
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, found: &mut Found);
 
     /// Whether it looks at values whose history cannot be read too.
     fn needs_no_history(&self) -> bool {
@@ -34,5 +34,5 @@ pub(super) trait Rule: Send {
     fn forget(&mut self) {}
 
     /// Says what only the whole history shows.
-    fn finish(&mut self, _facts: &Facts<'_>, _found: &mut Found) {}
+    fn finish(&mut self, _facts: &TamperingFacts<'_>, _found: &mut Found) {}
 }

@@ -20,7 +20,7 @@ use ketcd_store::Revision;
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 use super::stored::{Encoding, Stored};
 
 /// Looks at writes of what was there.
@@ -31,7 +31,7 @@ pub(super) struct Unchanged {
 }
 
 impl Rule for Unchanged {
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, found: &mut Found) {
         let is_kept = match change.place {
             RegistryKey::Object(_) => true,
             RegistryKey::Special(name) => name.starts_with("ranges/"),
@@ -66,7 +66,7 @@ impl Unchanged {
 }
 
 /// What is the same, in words; `None` where the write changed something or sealed anew.
-fn is_same(change: &Change<'_>, facts: &Facts<'_>) -> Option<String> {
+fn is_same(change: &Change<'_>, facts: &TamperingFacts<'_>) -> Option<String> {
     let (before, now) = (change.predecessor()?, change.stored?);
     if before.stored.digest == now.digest && before.stored.length == now.length {
         let is_same = change.value_before()? == change.version.value;

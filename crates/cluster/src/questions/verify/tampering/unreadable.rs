@@ -8,13 +8,13 @@
 use super::super::finding::Weight;
 use super::change::Change;
 use super::evidence::{Evidence, Found};
-use super::rule::{Facts, Rule};
+use super::rule::{Rule, TamperingFacts};
 
 /// Looks at what cannot be read.
-pub(super) struct Unreadable;
+pub(super) struct UnreadableRule;
 
-impl Rule for Unreadable {
-    fn see(&mut self, change: &Change<'_>, facts: &Facts<'_>, found: &mut Found) {
+impl Rule for UnreadableRule {
+    fn see(&mut self, change: &Change<'_>, facts: &TamperingFacts<'_>, found: &mut Found) {
         let Some(stored) = change.stored.filter(|stored| !stored.is_sealed() && !facts.is_damaged) else { return };
         let (Some(reason), Some(_)) = (&stored.unreadable, change.own_kind()) else { return };
         let Some(before) = change.earlier().filter(|before| before.stored.object.is_some()) else { return };

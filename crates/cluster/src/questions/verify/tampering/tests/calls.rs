@@ -11,7 +11,7 @@ use super::super::super::finding::Weight;
 use super::super::change::Change;
 use super::super::evidence::Found;
 use super::super::log::Calls;
-use super::super::rule::{Facts, Rule};
+use super::super::rule::{Rule, TamperingFacts};
 use super::super::stored::Reader;
 use super::store::Store;
 
@@ -21,7 +21,7 @@ fn deleted(key: &'static str) -> (Weight, Vec<String>) {
     let call = (5, Some(Revision(9)), Call::Delete(KeyRange::key(key.to_vec())));
     let mut calls = Calls::of_calls(std::iter::once(call), "/registry", Release::NEWEST);
     let (reader, clock) = (Reader::new("/registry", &KeyRing::default()), Clock::default());
-    let facts = Facts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(9), is_damaged: false };
+    let facts = TamperingFacts { reader: &reader, clock: &clock, release: Release::NEWEST, newest: Revision(9), is_damaged: false };
     let version = KeyValue {
         key,
         value: Bytes::new(),
