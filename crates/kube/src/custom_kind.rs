@@ -7,20 +7,7 @@ use serde_json::Value;
 
 use crate::custom_schemas::CustomSchemas;
 use crate::kinds::{Kind, Kinds};
-
-/// One of a CustomResourceDefinition's `additionalPrinterColumns`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PrinterColumn {
-    /// The heading.
-    pub name: String,
-    /// `string`, `integer`, `number`, `boolean` or `date`.
-    pub column_type: String,
-    /// Where in the object the cell is found, such as `.spec.replicas`.
-    pub json_path: String,
-    /// Above 0 only `-o wide` shows it.
-    pub priority: i64,
-}
+use crate::printer_column::PrinterColumn;
 
 impl Kinds {
     /// Adds the kind that a CustomResourceDefinition (v1 or v1beta1) defines, and returns whether it defines one.

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::custom_kind::PrinterColumn;
 use crate::custom_schemas::CustomSchemas;
 use crate::nearest::nearest;
+use crate::printer_column::PrinterColumn;
 use crate::proto::kinds::{KINDS, KindRow};
 
 type KindText = Cow<'static, str>;

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::field_set::FieldSet;
 
+/// The text shown instead of a masked value.
+pub const VALUE_MASK: &str = "***";
+
 /// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
@@ -69,7 +72,7 @@ impl Object {
         let mut value = self.value.clone();
         for (place, hash) in &self.masked {
             if let Ok(masked) = place.resolve_mut(&mut value) {
-                *masked = Value::String(format!("{}{hash:x}", super::secret::VALUE_MASK));
+                *masked = Value::String(format!("{}{hash:x}", VALUE_MASK));
             }
         }
         Cow::Owned(value)
@@ -159,7 +162,7 @@ impl fmt::Display for UnknownField {
         const MAX_BYTES_SHOWN: usize = 32;
         if self.masked {
             let number = if self.number == 0 { "unknown member".to_owned() } else { format!("field {}", self.number) };
-            return write!(f, "{}: {number}, {}", self.path, super::secret::VALUE_MASK);
+            return write!(f, "{}: {number}, {}", self.path, VALUE_MASK);
         }
         if self.number == 0 {
             return write!(f, "{}: unknown member, {}", self.path, String::from_utf8_lossy(&self.bytes));

@@ -11,10 +11,7 @@ use json_patch::jsonptr::PointerBuf;
 use serde_json::{Map, Value};
 
 use super::credentials;
-use super::object::Object;
-
-/// The text shown instead of a masked value.
-pub const VALUE_MASK: &str = "***";
+use super::object::{Object, VALUE_MASK};
 
 /// Members of a Secret whose values are secret and whose names are not.
 const VALUE_MEMBERS: [&str; 2] = ["data", "stringData"];

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::label_name::LabelWords;
+use crate::label_term::LabelTerm;
 use crate::release::Release;
 use crate::requirement::{Operator, Requirement};
 use crate::selector_text;
@@ -59,22 +60,6 @@ impl<S: AsRef<str>> LabelSelector<S> {
     /// Whether the labels satisfy every requirement.
     pub fn matches(&self, labels: &impl LabelSet) -> bool {
         self.requirements.iter().all(|requirement| requirement.matches(labels.value(requirement.key.as_ref())))
-    }
-}
-
-/// A requirement and how it is written.
-pub(super) struct LabelTerm {
-    pub(super) requirement: Requirement,
-    pub(super) is_equality: bool,
-}
-
-impl LabelTerm {
-    pub(super) fn equality(key: String, operator: Operator, value: String) -> Self {
-        Self { requirement: Requirement { key, operator, values: vec![value] }, is_equality: true }
-    }
-
-    pub(super) fn set(key: String, operator: Operator, values: Vec<String>) -> Self {
-        Self { requirement: Requirement { key, operator, values }, is_equality: false }
     }
 }
 

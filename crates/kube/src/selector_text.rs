@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::label_name::LabelWords;
+use crate::label_term::LabelTerm;
 use crate::requirement::{Operator, Requirement};
-use crate::selector::LabelTerm;
 
 /// Reads the requirements of a selector. The error is the API server's message.
 pub(super) fn terms(text: &str, words: LabelWords) -> Result<Vec<LabelTerm>, String> {

@@ -154,7 +154,7 @@ impl Decoder {
         Self { keeps_order: true, ..self }
     }
 
-    /// Shows the values of Secrets, where `shows`, instead of [`secret::VALUE_MASK`].
+    /// Shows the values of Secrets, where `shows`, instead of [`crate::VALUE_MASK`].
     #[must_use]
     pub fn showing_secrets(self, shows: bool) -> Self {
         Self { shows_secrets: shows, ..self }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ketcd_scheduler::cluster::Taint;
 use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
 
-use super::facts::is_in_bytes;
+use super::amounts::exact;
+use super::facts::key_value_effect;
 
 /// The kubelet sets it where a cloud provider is external; the cloud node controller takes it off (k8s.io/cloud-provider 1.36, api/well_known_taints.go,
 /// controllers/node/node_controller.go).
@@ -96,26 +96,6 @@ fn obstacle(obstacle: &Obstacle) -> String {
 fn volume(request: &VolumeRequest) -> String {
     let of = |word: &str, value: &Option<Arc<str>>| value.as_ref().map(|value| format!(" of {word}{value}")).unwrap_or_default();
     format!("a PersistentVolume{}{}", of("", &request.size), of("class ", &request.class))
-}
-
-/// A taint as kubectl takes it: `key=value:effect`.
-pub(super) fn key_value_effect(taint: &Taint) -> String {
-    let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
-    format!("{}{value}:{}", taint.key, taint.effect)
-}
-
-/// An amount to the last digit, so that the change is enough.
-fn exact(resource: &str, value: i64) -> String {
-    const BYTE_UNITS: [(&str, i64); 3] = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
-    match resource {
-        "cpu" if value % 1000 == 0 => (value / 1000).to_string(),
-        "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => BYTE_UNITS
-            .iter()
-            .find(|(_, unit)| value % unit == 0)
-            .map_or_else(|| value.to_string(), |(suffix, unit)| format!("{}{suffix}", value / unit)),
-        _ => value.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Explanations of scheduling decisions: as JSON for scripts, as text for people.
 
+mod amounts;
 mod caveats;
 mod facts;
 mod fixes;

@@ -10,7 +10,7 @@ mod volumes;
 use ketcd_scheduler::cluster::PodKey;
 use ketcd_scheduler::{Fact, FilterCheck};
 
-pub(super) use resources::is_in_bytes;
+pub(super) use node::key_value_effect;
 
 /// What was checked.
 pub(super) fn text(fact: &Fact) -> String {

@@ -1,10 +1,9 @@
 //! Checks on the node itself, in words.
 
 use ketcd_scheduler::NodeCheck;
-use ketcd_scheduler::cluster::{HostPort, Toleration};
+use ketcd_scheduler::cluster::{HostPort, Taint, Toleration};
 
 use super::pod;
-use crate::explanation::fixes;
 
 /// What was checked; `holds`: whether it lets the pod pass.
 pub(super) fn text(check: &NodeCheck, holds: bool) -> String {
@@ -14,9 +13,9 @@ pub(super) fn text(check: &NodeCheck, holds: bool) -> String {
         NodeCheck::Unschedulable(false) => "it is not cordoned".to_owned(),
         NodeCheck::Unschedulable(true) if holds => "it is cordoned, which the pod tolerates".to_owned(),
         NodeCheck::Unschedulable(true) => "it is cordoned (spec.unschedulable)".to_owned(),
-        NodeCheck::Taint { taint, toleration: None } => format!("taint {} is not tolerated", fixes::key_value_effect(taint)),
+        NodeCheck::Taint { taint, toleration: None } => format!("taint {} is not tolerated", key_value_effect(taint)),
         NodeCheck::Taint { taint, toleration: Some(by) } => {
-            format!("taint {} is tolerated by {}", fixes::key_value_effect(taint), toleration(by))
+            format!("taint {} is tolerated by {}", key_value_effect(taint), toleration(by))
         }
         NodeCheck::NoTaints { effects } => format!("it has no {} taint", effects.join(" or ")),
         NodeCheck::Condition { kind, status: None } => format!("it has no condition {kind}"),
@@ -46,4 +45,10 @@ fn toleration(toleration: &Toleration) -> String {
 fn host_port(port: &HostPort) -> String {
     let address = if matches!(&*port.ip, "" | "0.0.0.0") { String::new() } else { format!(" of {}", port.ip) };
     format!("port {}/{}{address}", port.port, port.protocol)
+}
+
+/// A taint as kubectl takes it: `key=value:effect`.
+pub(in crate::explanation) fn key_value_effect(taint: &Taint) -> String {
+    let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+    format!("{}{value}:{}", taint.key, taint.effect)
 }

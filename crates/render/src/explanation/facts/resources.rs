@@ -1,12 +1,9 @@
-//! Checks on the node's resources, in words, and amounts as people write them.
+//! Checks on the node's resources, in words.
 
 use ketcd_scheduler::ResourceCheck;
 
+use super::super::amounts::amount;
 use super::{list, pod};
-
-pub(in crate::explanation) fn is_in_bytes(resource: &str) -> bool {
-    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
-}
 
 pub(super) fn text(check: &ResourceCheck) -> String {
     match check {
@@ -37,23 +34,5 @@ pub(super) fn who(check: &ResourceCheck) -> Option<String> {
             Some(format!("by {}", list(pods, MAX_PODS_NAMED)))
         }
         _ => None,
-    }
-}
-
-/// An amount as people write it: cores, Gi, pieces.
-fn amount(resource: &str, value: i64) -> String {
-    const BYTE_UNITS: [(&str, i64); 4] = [("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
-    let trimmed = |number: f64| {
-        let text = format!("{number:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    match resource {
-        "cpu" if value % 1000 == 0 || value.unsigned_abs() >= 1000 => trimmed(value as f64 / 1000.0),
-        "cpu" => format!("{value}m"),
-        _ if is_in_bytes(resource) => match BYTE_UNITS.iter().find(|(_, unit)| value.unsigned_abs() >= unit.unsigned_abs()) {
-            Some((suffix, unit)) => format!("{}{suffix}", trimmed(value as f64 / *unit as f64)),
-            None => value.to_string(),
-        },
-        _ => value.to_string(),
     }
 }
