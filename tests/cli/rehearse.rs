@@ -142,6 +142,79 @@ fn a_state_that_cannot_be_read_is_ranked_last_and_a_backup_is_refused() {
     refused(&[broken, "--over", &newest], &["broken.db", "it cannot be restored; what is wrong with it: ketcd verify "]);
 }
 
+/// The commands of the checklist.
+#[track_caller]
+fn way(words: &[&str]) -> String {
+    let output = run(&[words, &["-o", "markdown"]].concat());
+    let page = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(page.starts_with("# Restore of "), "{}", all(&output));
+    page
+}
+
+#[test]
+fn of_a_folder_the_newest_whole_backup_is_rehearsed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::copy(capture("k120-story/earlier.db.zst"), file("night-1.db.zst")).unwrap();
+    fs::copy(capture("k120-story/snapshot.db.zst"), file("night-2.db.zst")).unwrap();
+    let (nights, newest) = (folder.path().to_str().unwrap(), file("night-2.db.zst"));
+    let page = way(&[nights]);
+    let commands = [format!("zstd -dk {newest}\n"), format!("etcdutl snapshot restore {} ", newest.trim_end_matches(".zst"))];
+    assert!(commands.iter().all(|command| page.contains(command)) && !page.contains("night-1"), "{page}");
+    let output = run(&[nights]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains(&format!("{newest} is rehearsed, the newest whole one of 2 backups")), "{said}");
+    assert!(first_line(&output).starts_with(&format!("RESTORE of {newest} (r1787")), "{}", all(&output));
+    assert!(all(&output).contains(&format!("rehearse {newest} --now {NOW_TIME} -o markdown")), "{}", all(&output));
+    refused(&[nights, "--over", &newest], &["is the same as the backup"]);
+    // Two files are as a folder.
+    let two = ["-f", &newest, "-f", &file("night-1.db.zst")];
+    let two = ketcd().args(two).args(["rehearse", "--now", NOW_TIME]).env_remove("ETCDCTL_ENDPOINTS").output().unwrap();
+    assert_eq!(first_line(&two), first_line(&output));
+
+    let mut bytes = testdata::read("captures/k120-story/snapshot.db.zst");
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    fs::write(file("night-2.db"), bytes).unwrap();
+    fs::remove_file(&newest).unwrap();
+    let output = run(&[nights]);
+    let older = file("night-1.db.zst");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains(&format!("{older} is rehearsed, ")) && said.contains("night-2.db is newer, and damaged"), "{said}");
+    assert!(first_line(&output).starts_with(&format!("RESTORE of {older} (r560")), "{}", all(&output));
+    // One that lies alone in a folder is named where it lies.
+    fs::remove_file(file("night-2.db")).unwrap();
+    let page = way(&[nights]);
+    assert!(page.contains(&format!("zstd -dk {older}\n")), "{page}");
+}
+
+#[test]
+fn of_an_archive_the_commands_name_what_is_in_it() {
+    let archive = testdata::path("rehearsals/old-backup.tar.zst").to_str().unwrap().to_owned();
+    let page = way(&[&archive]);
+    assert!(page.contains(&format!("tar --zstd -xf {archive} newest.db\n")) && page.contains(" newest.db "), "{page}");
+    let page = way(&[&format!("{archive}::backup.db")]);
+    assert!(page.contains(&format!("tar --zstd -xf {archive} backup.db\n")) && page.contains(" backup.db "), "{page}");
+}
+
+#[test]
+fn what_is_not_a_backup_of_an_etcd_is_refused_by_its_kind() {
+    const NEEDED: &str = "rehearse needs what etcd is restored from: a snapshot, a member's data dir, or a database of kine";
+    let folder = tempfile::tempdir().unwrap();
+    let objects = folder.path().join("pods.json");
+    fs::write(&objects, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b"}}"#).unwrap();
+    let bundle = folder.path().join("b.ketcd");
+    let made = ketcd().args(["-f", &capture("k120-story/snapshot.db.zst"), "bundle", "-n", "lab", "--out"]).arg(&bundle).output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", all(&made));
+    let log = testdata::path("audit/eks.jsonl.zst");
+    for (file, what) in [(&objects, "holds API objects"), (&bundle, "is a recording"), (&log, "is an audit log of API servers")] {
+        let file = file.to_str().unwrap();
+        let extract = format!("ketcd -f {file} extract -A --all");
+        refused(&[file], &[&format!("{file} {what}, not a backup of an etcd"), NEEDED, &extract]);
+        refused(&[file, "-o", "markdown"], &[NEEDED]);
+    }
+}
+
 #[test]
 fn hostile_names_drive_no_terminal() {
     let (hostile, older) = (testdata::path("hostile/snapshot.db.zst"), capture("k136-story/snapshot.db.zst"));

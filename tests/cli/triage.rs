@@ -168,3 +168,20 @@ fn an_earlier_triage_is_a_file_of_its_own() {
         assert!(all(&output).contains(says), "{says}: {}", all(&output));
     }
 }
+
+#[test]
+fn what_may_have_begun_earlier_says_so_in_text_json_and_the_report() {
+    const COMPACTED: &str = "k120-story/compacted.db.zst";
+    let loops = |findings: &Value| {
+        let found = findings.as_array().unwrap().iter().find(|finding| finding["trouble"] == "CrashLooping");
+        found.unwrap_or_else(|| panic!("{findings:#}"))["mayBeginEarlier"].clone()
+    };
+    let output = run(&capture(COMPACTED), &["triage"]);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("pod/web/crasher  CrashLoopBackOff since 22:17:40 or earlier (at least 6m55s)\n"), "{page}");
+    for (name, wanted) in [(COMPACTED, true), (K120_CAPTURE, false)] {
+        let output = run(&capture(name), &["triage", "-o", "json"]);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((loops(&document["findings"]), loops(&report(name)["findings"])), (wanted.into(), wanted.into()), "{name}");
+    }
+}

@@ -98,6 +98,44 @@ fn a_file_that_is_cut_short_or_no_database_is_bad() {
     }
 }
 
+/// The newest night was interrupted: what is read of the folder is whole, and not what was meant.
+#[test]
+fn a_folder_whose_newest_backup_is_unfinished_has_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    for (capture, night) in [("earlier", "night-1.db.zst"), ("snapshot", "night-2.db.zst")] {
+        fs::copy(testdata::path(&format!("captures/k120-story/{capture}.db.zst")), file(night)).unwrap();
+    }
+    let part = &testdata::read("captures/k120-story/snapshot.db.zst")[..20_000];
+    fs::write(file("night-3.db.part"), part).unwrap();
+    let of_the_part = |document: &Value| {
+        let findings = document["findings"].as_array().unwrap().iter();
+        let says: Vec<String> = findings.map(|finding| finding["says"].as_str().unwrap().to_owned()).collect();
+        says.into_iter().find(|says| says.contains("night-3.db.part is not read: ")).unwrap_or_else(|| panic!("{document:#}"))
+    };
+    let several = document(folder.path(), &[]);
+    assert_eq!(several["verdict"], "findings");
+    let newest = format!("; the newest whole file is {}, up to revision 1787", file("night-2.db.zst").display());
+    let says = of_the_part(&several);
+    assert!(says.ends_with(&newest), "{says}");
+    assert!(!several["notChecked"].to_string().contains("night-3"), "{several:#}");
+    assert!(first_line(&run(&[folder.path().to_str().unwrap()])).starts_with("FINDINGS: "));
+    // A damaged one is not whole.
+    let mut bytes = testdata::read("captures/k120-story/snapshot.db.zst");
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    fs::write(file("night-2.db"), bytes).unwrap();
+    fs::remove_file(file("night-2.db.zst")).unwrap();
+    let damaged = document(folder.path(), &[]);
+    assert_eq!(damaged["verdict"], "bad");
+    let says = of_the_part(&damaged);
+    assert!(says.ends_with(&format!("; the newest whole file is {}, up to revision 560", file("night-1.db.zst").display())), "{says}");
+    // One alone.
+    fs::remove_file(file("night-2.db")).unwrap();
+    let says = of_the_part(&document(folder.path(), &[]));
+    assert!(says.ends_with(&format!("; the file that is read is {}", file("night-1.db.zst").display())), "{says}");
+}
+
 #[test]
 fn what_was_not_checked_stands_in_the_line() {
     let (_folder, path) = changed(|bytes| bytes.truncate(bytes.len() - 32));

@@ -129,6 +129,8 @@ pub struct SourceStatus {
     pub kind: SourceKind,
     /// The endpoints or the path, as the user gave them.
     pub name: String,
+    /// Where the database lies, as `-f` takes it, if the path is a folder or an archive that holds one: `FOLDER/NAME`, `ARCHIVE::NAME`.
+    pub database: Option<String>,
     /// etcd's cluster id, hexadecimal, where known.
     pub cluster_id: Option<String>,
     /// The members asked (live) or recorded in the file.
@@ -159,6 +161,8 @@ pub struct SourceStatus {
     pub checksums: Vec<Checksum>,
     /// Each a sentence: damage met, parts that are missing, members that do not answer.
     pub problems: Vec<String>,
+    /// Those of `problems` that name files which are not read, because the programs writing them were stopped, or still write.
+    pub unfinished: Vec<String>,
     /// What else is to be known, each a sentence: which files of a folder are read, what is not etcd's data.
     pub notes: Vec<String>,
 }
@@ -183,6 +187,7 @@ impl SourceStatus {
         Self {
             kind,
             name,
+            database: None,
             cluster_id: None,
             members: Vec::new(),
             newest: None,
@@ -198,6 +203,7 @@ impl SourceStatus {
             not_recorded: Vec::new(),
             checksums: Vec::new(),
             problems: Vec::new(),
+            unfinished: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -25,7 +25,7 @@ ketcd rehearse yesterday.db --over snapshot.db\n\
 # The whole way, as a checklist\n\
 ketcd rehearse yesterday.db --over snapshot.db -o markdown")]
 pub(crate) struct RehearseArgs {
-    /// The backup: a snapshot, a data dir, or what else -f takes. Default: what -f names.
+    /// The backup: a snapshot, a data dir, or a database of kine; of a folder or an archive of several, the newest whole one. Default: what -f names.
     #[arg(value_name = "BACKUP", value_hint = clap::ValueHint::AnyPath)]
     backup: Option<String>,
     /// A state that is left: a member's data dir, a younger backup, a recording, or a live etcd (`https://10.0.0.1:2379`). The newest is compared, all are

@@ -133,6 +133,22 @@ async fn a_silent_node_is_silent_since_its_last_heartbeat() {
     }
 }
 
+/// A compaction took the first ends of the container: the first that can be read is not when the loop began.
+#[tokio::test]
+async fn a_crash_loop_behind_a_compaction_may_have_begun_earlier() {
+    for (name, since, may_begin_earlier) in [
+        (K120_CAPTURE, "2026-11-20T22:17:05Z", false),
+        ("k120-story/compacted.db.zst", "2026-11-20T22:17:40Z", true),
+        (K136_CAPTURE, "2026-11-21T00:16:28Z", false),
+        // Its first version was restarted once and had ended twice.
+        ("k136-story/compacted.db.zst", "2026-11-21T00:16:30Z", true),
+    ] {
+        let answer = capture(name, Options::default()).await.triage().await.unwrap();
+        let crasher = answer.findings.iter().find(|finding| finding.trouble.kind == TroubleKind::CrashLooping).unwrap();
+        assert_eq!((crasher.since(), crasher.may_begin_earlier()), (Some(since.parse().unwrap()), may_begin_earlier), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_healthy_cluster_has_no_finding() {
     // Before the first pod, between two stories, and while a node is cordoned, which is nobody's trouble.

@@ -39,6 +39,8 @@ pub struct Trouble {
     pub kind: TroubleKind,
     /// Since when, according to the object; `None` if it does not say. For a silent node: its last heartbeat.
     pub since: Option<Timestamp>,
+    /// Whether it may have begun before `since`: the versions that would show it cannot be read.
+    pub may_begin_earlier: bool,
     /// The start of the time that it may last before it counts, if that is not `since`. For a silent node: when the silence was noticed.
     pub counts_from: Option<Timestamp>,
     /// Kubernetes' word for the reason.
@@ -54,7 +56,16 @@ pub struct Trouble {
 impl Trouble {
     /// A trouble with nothing known but its kind.
     pub fn new(kind: TroubleKind) -> Self {
-        Self { kind, since: None, counts_from: None, reason: None, message: None, about: Vec::new(), numbers: None }
+        Self {
+            kind,
+            since: None,
+            may_begin_earlier: false,
+            counts_from: None,
+            reason: None,
+            message: None,
+            about: Vec::new(),
+            numbers: None,
+        }
     }
 
     fn since(self, since: Option<Timestamp>) -> Self {

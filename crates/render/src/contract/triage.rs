@@ -138,6 +138,9 @@ pub struct Finding<'a> {
     /// What it is, the same at every moment: where all of `troubles` have one id, that; else of what they have in common, and two parts of one finding
     /// with different states share it.
     pub id: String,
+    /// Whether it may have begun before `since`, because the versions of the object that would show it cannot be read; then `seconds` is how long it lasts
+    /// at least.
+    pub may_begin_earlier: bool,
     /// Kubernetes' own message; null if there is none, or where the objects have different ones, which `messages` has.
     pub message: Option<&'a str>,
     /// Kubernetes' own messages about the objects, each once, the commonest first.
@@ -398,6 +401,7 @@ fn finding<'a>(page: &TriagePage<'a>, finding: &'a triage::Finding, causes: &[an
         detail: shared_words::all_detail(finding),
         effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
         id: identity::of_finding(finding),
+        may_begin_earlier: finding.may_begin_earlier(),
         message: finding.trouble.message.as_deref().filter(|_| is_of_all),
         messages: messages.into_iter().map(|(count, message, first)| Message { count, first: Subject::from(first), message }).collect(),
         objects: finding.subjects.iter().map(Subject::from).collect(),
@@ -432,7 +436,7 @@ fn troubles<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding) -> Vec<Iden
 
 /// A trouble of the earlier triage that is not seen any more.
 fn gone(of: &GoneTrouble) -> Finding<'_> {
-    let EarlierTrouble { id, object, what, trouble, since, first_seen } = &of.trouble;
+    let EarlierTrouble { id, object, what, trouble, since, may_begin_earlier, first_seen } = &of.trouble;
     let object = || Subject::from(object);
     Finding {
         causes: Vec::new(),
@@ -440,6 +444,7 @@ fn gone(of: &GoneTrouble) -> Finding<'_> {
         detail: String::new(),
         effects: Vec::new(),
         id: id.clone(),
+        may_begin_earlier: *may_begin_earlier,
         message: None,
         messages: Vec::new(),
         objects: vec![object()],

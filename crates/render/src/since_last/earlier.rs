@@ -34,6 +34,8 @@ pub struct EarlierTrouble {
     pub trouble: String,
     /// Since when, where that was known.
     pub since: Option<Timestamp>,
+    /// Whether it may have begun earlier.
+    pub may_begin_earlier: bool,
     /// The moment of the first triage that reported it.
     pub first_seen: Option<Timestamp>,
 }
@@ -62,8 +64,12 @@ struct ScopePart {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct FindingPart {
     effects: Vec<FindingPart>,
+    // Triages of before there was a member do not have it.
+    #[serde(default)]
+    may_begin_earlier: bool,
     since: Option<String>,
     state: Option<String>,
     trouble: String,
@@ -122,6 +128,7 @@ fn gather(finding: FindingPart, troubles: &mut Vec<EarlierTrouble>) {
                 what: finding.what.clone(),
                 trouble: finding.trouble.clone(),
                 since: moment(finding.since.as_deref()),
+                may_begin_earlier: finding.may_begin_earlier,
                 first_seen: moment(part.first_seen.as_deref()),
             });
         }

@@ -59,7 +59,8 @@ fn write_staying(page: &TriagePage<'_>, finding: &Finding, out: &mut dyn StyledW
 /// `node/node2  silent since 22:20:12`; where it may still be there, that it was not seen.
 fn write_gone(page: &TriagePage<'_>, gone: &GoneTrouble, out: &mut dyn StyledWrite) -> io::Result<()> {
     let of = &gone.trouble;
-    let since = of.since.map_or(String::new(), |since| format!(" since {since:.0}"));
+    let or_earlier = if of.may_begin_earlier { trouble::OR_EARLIER } else { "" };
+    let since = of.since.map_or(String::new(), |since| format!(" since {since:.0}{or_earlier}"));
     let unseen = if gone.state == TroubleState::Stays { ", not seen: some of the data could not be read" } else { "" };
     let id = if page.is_wide { format!("  id {}", of.id) } else { String::new() };
     writeln!(out, "  {}", visible(&format!("{}  {}{since}{unseen}{id}", trouble::several(1, &of.object, None), of.what)))

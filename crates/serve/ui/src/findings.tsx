@@ -50,8 +50,9 @@ export const standing = (finding: Finding, answer: FindingsAnswer, cursorMs: num
   const place = answer.places[finding.id];
   const from = place?.from ?? parse(finding.since);
   const words: string[] = [];
-  if (finding.seconds !== null) words.push(`for ${lasting(finding.seconds * 1000)}`);
-  if (place?.turnedOut === "over" && place.to !== null && from !== null && (cursorMs === null || place.to > cursorMs)) words.push(`ended after ${lasting(place.to - from)}`);
+  const least = finding.mayBeginEarlier ? "at least " : "";
+  if (finding.seconds !== null) words.push(`for ${least}${lasting(finding.seconds * 1000)}`);
+  if (place?.turnedOut === "over" && place.to !== null && from !== null && (cursorMs === null || place.to > cursorMs)) words.push(`ended after ${least}${lasting(place.to - from)}`);
   else if (place?.turnedOut === "over" && place.to !== null) words.push("over");
   else if (place?.turnedOut === "lasts") words.push("lasts");
   return words.join(", ");

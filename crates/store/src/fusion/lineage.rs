@@ -21,6 +21,12 @@ const MIN_CHANGES_COMPARED: usize = 256;
 const LOOKED_AT: i64 = 4096;
 /// How many revisions are tried to find one with changes in both.
 const MAX_REVISIONS_TRIED: i64 = 16;
+/// How many changes that were recovered of a damaged file are compared.
+const MAX_RECOVERED_COMPARED: usize = 16;
+
+/// Why nothing shows whether two go together.
+const NOTHING_SHARED: &str = "they have no change in common";
+const NOTHING_IN_BOTH: &str = "none of the newest revisions that both cover has a change in both";
 
 /// One of the sources that are compared.
 pub(super) struct Witness<'a> {
@@ -44,8 +50,10 @@ enum WitnessSource<'a> {
 pub(super) enum Verdict {
     /// They share something, and agree about it.
     Agree,
-    /// They share nothing that could show it.
-    Unknown,
+    /// All that is left of a damaged one was recovered, and agrees with the other: a sentence.
+    Recovered(String),
+    /// Nothing shows it: why, as a clause.
+    Unknown(String),
     /// They contradict each other: a sentence with the evidence.
     Conflict(String),
     /// They agree up to a revision, and contradict each other from the next one on.
@@ -72,6 +80,11 @@ impl<'a> Witness<'a> {
         Self { name, span, has_all_keys: true, is_damaged: false, evidence: WitnessSource::Live(source) }
     }
 
+    /// Why a damaged one is not compared, as a clause.
+    fn nothing_certain(&self) -> String {
+        format!("{} is damaged, and nothing certain of it could be compared", self.name)
+    }
+
     /// Whether what it does not have was never there.
     fn lacks_nothing(&self) -> bool {
         self.has_all_keys && !self.is_damaged
@@ -83,12 +96,16 @@ impl<'a> Witness<'a> {
 
     /// What it certainly has of one revision; `None` where a page is damaged.
     async fn changes(&self, revision: i64) -> Result<Option<Vec<Event>>> {
+        Ok(self.all_changes(revision).await?.map(certain))
+    }
+
+    /// The same with what was recovered of an opened file.
+    async fn all_changes(&self, revision: i64) -> Result<Option<Vec<Event>>> {
         let revision = Revision(revision);
-        let found = match self.evidence {
+        Ok(match self.evidence {
             WitnessSource::Closed(peek) => peek.changes(revision),
             WitnessSource::Open(source) | WitnessSource::Live(source) => Some(events(source, KeyRange::all(), revision, revision).await?),
-        };
-        Ok(found.map(certain))
+        })
     }
 
     /// What it certainly has of the time up to a revision, the newest first; of a live etcd the keys that were not written since, without
@@ -172,7 +189,34 @@ async fn overlapping(older: &Witness<'_>, newer: &Witness<'_>, first: i64, last:
         }
         break;
     }
-    Ok(if is_shared { Verdict::Agree } else { Verdict::Unknown })
+    if is_shared {
+        return Ok(Verdict::Agree);
+    }
+    for (damaged, other) in [(older, newer), (newer, older)] {
+        if damaged.is_damaged || damaged.changes(last).await?.is_none() {
+            return of_what_is_left(damaged, other, (first, last)).await;
+        }
+    }
+    Ok(Verdict::Unknown(NOTHING_IN_BOTH.to_owned()))
+}
+
+/// Compares what was recovered of a damaged file, of which nothing certain is left, with another. A recovered change may be of a write that was never
+/// committed, so one that differs is not a conflict.
+async fn of_what_is_left(damaged: &Witness<'_>, other: &Witness<'_>, (first, last): (i64, i64)) -> Result<Verdict> {
+    let unknown = || Verdict::Unknown(damaged.nothing_certain());
+    let WitnessSource::Open(source) = damaged.evidence else { return Ok(unknown()) };
+    let recovered = events(source, KeyRange::all(), Revision(first.max(last - LOOKED_AT)), Revision(last)).await?;
+    let mut is_shared = false;
+    for event in recovered.iter().rev().take(MAX_RECOVERED_COMPARED) {
+        let theirs = other.all_changes(event.revision.0).await?.unwrap_or_default();
+        match theirs.iter().find(|their| their.key_value.key == event.key_value.key) {
+            Some(their) if is_same(event, their) => is_shared = true,
+            None if theirs.is_empty() || !other.lacks_nothing() => {}
+            _ => return Ok(unknown()),
+        }
+    }
+    let agrees = || Verdict::Recovered(format!("{} is damaged; what could be recovered of it agrees with {}", damaged.name, other.name));
+    Ok(if is_shared { agrees() } else { unknown() })
 }
 
 /// Finds the first revision that differs, where the last one does.
@@ -182,7 +226,7 @@ async fn first_difference(older: &Witness<'_>, newer: &Witness<'_>, first: i64, 
         let middle = low + (high - low) / 2;
         if matches!(differs(older, newer, middle).await?, Some(Some(_))) { high = middle } else { low = middle + 1 }
     }
-    let Some(sentence) = differs(older, newer, high).await?.flatten() else { return Ok(Verdict::Unknown) };
+    let Some(sentence) = differs(older, newer, high).await?.flatten() else { return Ok(Verdict::Unknown(NOTHING_IN_BOTH.to_owned())) };
     // What they have in common before it shows that they were one.
     for revision in (first..high).rev().take(MAX_REVISIONS_TRIED as usize) {
         if differs(older, newer, revision).await? == Some(None) {
@@ -223,14 +267,14 @@ async fn of_some_keys(older: &Witness<'_>, newer: &Witness<'_>, first: i64) -> R
             }
         }
     }
-    Ok(conflict.map_or(if is_shared { Verdict::Agree } else { Verdict::Unknown }, Verdict::Conflict))
+    Ok(conflict.map_or_else(|| shared(is_shared, [older, newer]), Verdict::Conflict))
 }
 
 /// Compares two without a revision in common: what the newer one has of the older one's time must be what the older one ends with.
 async fn apart(older: &Witness<'_>, newer: &Witness<'_>) -> Result<Verdict> {
     // A live etcd does not give back what it has of the time before its compaction.
     if matches!(older.evidence, WitnessSource::Live(_)) {
-        return Ok(Verdict::Unknown);
+        return Ok(Verdict::Unknown(NOTHING_SHARED.to_owned()));
     }
     let end = older.span.newest.0;
     let survivors = newer.written_upto(end).await?;
@@ -259,7 +303,16 @@ async fn apart(older: &Witness<'_>, newer: &Witness<'_>) -> Result<Verdict> {
             conflict = Some(unchanged(event, newer.name, later, older.name));
         }
     }
-    Ok(conflict.map_or(if is_shared { Verdict::Agree } else { Verdict::Unknown }, Verdict::Conflict))
+    Ok(conflict.map_or_else(|| shared(is_shared, [older, newer]), Verdict::Conflict))
+}
+
+/// What was found of two that do not contradict each other.
+fn shared(is_shared: bool, both: [&Witness<'_>; 2]) -> Verdict {
+    if is_shared {
+        return Verdict::Agree;
+    }
+    let damaged = both.into_iter().find(|witness| witness.is_damaged).map(Witness::nothing_certain);
+    Verdict::Unknown(damaged.unwrap_or_else(|| NOTHING_SHARED.to_owned()))
 }
 
 /// Whether two changes of a revision cannot be of one history: one place has another key, or one key another value.

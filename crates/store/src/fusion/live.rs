@@ -63,8 +63,9 @@ impl LivePart {
             }
             Err(error) => return Err(error),
             Ok(Verdict::Agree) => {}
-            Ok(Verdict::Unknown) => {
-                self.tell(&format!("cannot tell that {} is from the cluster of the files: they have no change in common", self.name));
+            Ok(Verdict::Recovered(sentence)) => self.tell(&sentence),
+            Ok(Verdict::Unknown(why)) => {
+                self.tell(&format!("cannot tell that {} is from the cluster of the files: {why}", self.name));
             }
             Ok(Verdict::Conflict(conflict) | Verdict::Parted { conflict, .. }) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
         }
@@ -87,7 +88,7 @@ impl LivePart {
         self.note_gaps(fused, span);
         // A learner does not give single revisions back.
         if !self.source.serves_watches().await {
-            return Ok(Verdict::Unknown);
+            return Ok(Verdict::Unknown("it is a learner, which does not give single revisions back".to_owned()));
         }
         compare(&Witness::opened(part, &*source), &Witness::live(&self.name, span, &*self.source)).await
     }

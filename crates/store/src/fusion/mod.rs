@@ -48,6 +48,8 @@ pub(crate) struct Fused {
     pool: Pool,
     damage: Vec<String>,
     left_out: Vec<String>,
+    /// Those of `left_out` that name files which were not written to their end.
+    unfinished: Vec<String>,
     /// Those of `left_out` that are not a problem of the files.
     notes: Vec<String>,
     companions: Vec<Companion>,
@@ -95,13 +97,21 @@ impl Fused {
         }
         left_out.extend(notes.iter().cloned());
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
-        Ok(Self { parts, live, pool, damage, left_out, notes, companions, gaps, passed, recovered })
+        Ok(Self { parts, live, pool, damage, left_out, unfinished: Vec::new(), notes, companions, gaps, passed, recovered })
     }
 
-    /// The same, with what else is damaged or left out, what was chosen, and what configuration was found, where the files lay.
-    pub(crate) fn saying(mut self, damage: Vec<String>, unread: Vec<String>, chosen: Vec<String>, companions: Vec<Companion>) -> Self {
+    /// The same, with what else is damaged or left out (also because it was not written to its end), what was chosen, and what configuration was found,
+    /// where the files lay.
+    pub(crate) fn saying(
+        mut self,
+        damage: Vec<String>,
+        (unread, unfinished): (Vec<String>, Vec<String>),
+        chosen: Vec<String>,
+        companions: Vec<Companion>,
+    ) -> Self {
         self.damage.extend(damage);
-        self.left_out.extend(unread.into_iter().chain(chosen.iter().cloned()));
+        self.left_out.extend(unfinished.iter().cloned().chain(unread).chain(chosen.iter().cloned()));
+        self.unfinished.extend(unfinished);
         self.notes.extend(chosen);
         self.companions.extend(companions);
         self
@@ -224,10 +234,10 @@ async fn check_neighbours(parts: &[Part]) -> Result<Vec<String>> {
                 Verdict::Agree => {}
                 Verdict::Conflict(conflict) => return Err(not_of_one_cluster(&format!("{}, {}", neighbour.name, part.name), &conflict)),
                 Verdict::Parted { after, conflict } => return Err(parted(&neighbour.name, &part.name, after, &conflict)),
-                Verdict::Unknown => unproven.push(format!(
-                    "cannot tell that {} and {} are from one cluster: they have no change in common",
-                    neighbour.name, part.name
-                )),
+                Verdict::Recovered(sentence) => unproven.push(sentence),
+                Verdict::Unknown(why) => {
+                    unproven.push(format!("cannot tell that {} and {} are from one cluster: {why}", neighbour.name, part.name));
+                }
             }
         }
     }

@@ -38,6 +38,7 @@ impl Fused {
         let is_new = |sentence: &&String| ![&status.problems, &status.notes, &self.notes].iter().any(|known| known.contains(sentence));
         let problems: Vec<String> = self.damage.iter().chain(&self.left_out).filter(is_new).cloned().collect();
         status.problems.extend(problems);
+        status.unfinished.extend(self.unfinished.iter().cloned());
         status.notes.extend(self.notes.iter().cloned());
         if unread == 0 {
             self.count_recoverable(&mut status).await?;
@@ -103,5 +104,6 @@ fn add(status: &mut SourceStatus, source: SourceStatus) {
     }
     let named = |problem: String| if problem.starts_with(&source.name) { problem } else { format!("{}: {problem}", source.name) };
     status.problems.extend(source.problems.into_iter().map(named));
+    status.unfinished.extend(source.unfinished.into_iter().map(named));
     status.notes.extend(source.notes.into_iter().map(named));
 }

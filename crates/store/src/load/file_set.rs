@@ -30,6 +30,8 @@ pub(super) struct Several {
     /// What is damaged of the folders and archives, and what was chosen of them, each a sentence.
     damage: Vec<String>,
     left_out: Vec<String>,
+    /// The same of files that were not written to their end.
+    unfinished: Vec<String>,
     said: Vec<String>,
     /// Configuration that lies with them.
     companions: Vec<Companion>,
@@ -52,10 +54,11 @@ impl Several {
     fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         let at = match at {
             PathContent::Chosen(choice) if choice.is_several() => {
-                let Choice { chosen, damage, unread, said, companions } = *choice;
+                let Choice { chosen, damage, unread, unfinished, said, companions, .. } = *choice;
                 let named = |sentence: String| format!("{path}: {sentence}");
                 self.damage.extend(damage.into_iter().map(named));
                 self.left_out.extend(unread.into_iter().map(named));
+                self.unfinished.extend(unfinished.into_iter().map(named));
                 self.said.extend(said.into_iter().map(named));
                 self.companions.extend(companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }));
                 return self.add_chosen(path, chosen, limits, unpacked);
@@ -130,7 +133,7 @@ impl Several {
 
     pub(super) fn fused(mut self, beside: Option<LiveInput>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Fused> {
         let parts = self.parts(limits, key_of)?;
-        Ok(Fused::new(parts, beside)?.saying(self.damage, self.left_out, self.said, self.companions))
+        Ok(Fused::new(parts, beside)?.saying(self.damage, (self.left_out, self.unfinished), self.said, self.companions))
     }
 
     /// Opens them, or says of a database file how it is opened when it is needed: where they are many or large. All else is opened at once.

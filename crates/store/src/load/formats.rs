@@ -123,10 +123,10 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         Chosen::Keys(keys) => Loaded::new(SourceKind::Objects, path.to_owned(), key_files::load(keys, loading.builder)?),
     };
     loaded.facts.damage.extend(choice.damage);
-    loaded.facts.left_out.extend(choice.unread);
+    loaded.facts.left_out.extend(choice.unfinished.iter().cloned().chain(choice.unread));
     loaded.facts.notes.extend(choice.said);
     let companions = choice.companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }).collect();
-    Ok(Loaded { is_archived: true, companions, ..loaded })
+    Ok(Loaded { is_archived: true, database: choice.database, unfinished: choice.unfinished, companions, ..loaded })
 }
 
 fn load_database(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {

@@ -81,6 +81,10 @@ pub(super) struct Loaded {
     pub is_kept: bool,
     /// Whether it lay in an archive, so that its places are not those in the file.
     pub is_archived: bool,
+    /// Where the one database lies in the folder or the archive that it is.
+    pub database: Option<String>,
+    /// Those of what is left out that name files which were not written to their end.
+    pub unfinished: Vec<String>,
     /// Configuration of the cluster's programs that lay with it.
     pub companions: Vec<Companion>,
 }
@@ -88,7 +92,18 @@ pub(super) struct Loaded {
 impl Loaded {
     /// A file of which nothing else is known.
     pub(super) fn new(kind: SourceKind, path: String, facts: db_file::DatabaseFacts) -> Self {
-        Self { kind, path, facts, cluster_id: None, checksum: None, is_kept: false, is_archived: false, companions: Vec::new() }
+        Self {
+            kind,
+            path,
+            facts,
+            cluster_id: None,
+            checksum: None,
+            is_kept: false,
+            is_archived: false,
+            database: None,
+            unfinished: Vec::new(),
+            companions: Vec::new(),
+        }
     }
 
     /// What its checksum says, once that is known; `None` for a file that cannot have one.
@@ -138,6 +153,7 @@ fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &
 fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
     let mut status = SourceStatus {
         cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
+        database: if let [file] = loaded { file.database.clone() } else { None },
         ..SourceStatus::new(loaded.first().map_or(SourceKind::Db, |file| file.kind), name.to_owned())
     };
     for file in loaded {
@@ -159,6 +175,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         problems.extend(file.late_problems().map(str::to_owned));
         let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
         status.problems.extend(problems.into_iter().map(named));
+        status.unfinished.extend(file.unfinished.iter().cloned().map(named));
         status.notes.extend(file.facts.notes.iter().cloned().chain(file.gap_rows()).map(named));
         status.checksums.extend(file.checksum());
     }

@@ -137,7 +137,41 @@ fn sources_that_share_nothing_are_reported() {
         nights.story.iter().filter(|event| event.key_value.create_revision.0 > 60 || event.revision.0 > 1700).cloned().collect();
     let other = nights.write("other.db", &only_new, 1787, Some(1700), false);
     let both = open(&[&one, &other]).unwrap();
-    assert!(both.left_out().iter().any(|sentence| sentence.starts_with("cannot tell that ") && sentence.contains("from one cluster")));
+    let said = both.left_out();
+    let is_it = |sentence: &&String| {
+        sentence.starts_with("cannot tell that ") && sentence.ends_with("from one cluster: they have no change in common")
+    };
+    assert!(said.iter().any(|sentence| is_it(&sentence)), "{said:?}");
+}
+
+/// The tree of a copy that was cut short reaches nothing, so all that is left of it was recovered.
+#[test]
+fn a_copy_that_was_cut_short_agrees_or_is_called_damaged() {
+    let nights = Nights::new();
+    let whole = nights.night("whole.db", 1787, None);
+    let cut = nights.path("cut.db");
+    let bytes = fs::read(&whole).unwrap();
+    for share in [3, 2] {
+        fs::write(&cut, &bytes[..bytes.len() / share]).unwrap();
+        for files in [[&*whole, &*cut], [&cut, &whole]] {
+            let both = open(&files).unwrap();
+            let said: Vec<&String> = both
+                .left_out()
+                .iter()
+                .filter(|sentence| sentence.contains("cannot tell") || sentence.contains("recovered of it"))
+                .collect();
+            let wanted = format!("{} is damaged; what could be recovered of it agrees with {}", cut.display(), whole.display());
+            assert_eq!(said, [&wanted]);
+        }
+    }
+    // Of another cluster.
+    let other = open(&[&cut, &capture("k136-story/snapshot.db.zst")]).unwrap();
+    let said = other.left_out();
+    let is_it = |sentence: &String| {
+        sentence.starts_with("cannot tell that ")
+            && sentence.ends_with(&format!("{} is damaged, and nothing certain of it could be compared", cut.display()))
+    };
+    assert!(said.iter().any(is_it), "{said:?}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub use done::{Outcome, Scored, compare};
 pub use forecast::{Affected, Chapter, Forecast, ForecastKind};
 pub use rehearsal::Rehearsal;
 pub use rehearse_options::{MAX_HELD_BYTES, MAX_STATES, RehearseAsked};
-pub use source::RehearsedSource;
+pub use source::{RehearsedSource, is_restorable};
 pub use way::{Distribution, Step, Way};
 
 use crate::cluster::Cluster;
@@ -34,9 +34,11 @@ use states::States;
 /// without one the backup alone tells.
 ///
 /// # Errors
-/// A source cannot be read, there are more than [`MAX_STATES`] others, or more than `asked` allows differs in a running etcd.
+/// A source cannot be read, `backup` is not a backup of an etcd, there are more than [`MAX_STATES`] others, or more than `asked` allows differs in a running
+/// etcd.
 pub async fn rehearse(backup: &Cluster, over: &[&Cluster], asked: &RehearseAsked) -> Result<Rehearsal> {
     check_states(over.len())?;
+    source::check_backup(&backup.source.status().await?)?;
     let sources = source::ranked(backup, over, asked).await?;
     let newest = source::newest(over).await?;
     let states = States::of(backup, newest, asked).await?;

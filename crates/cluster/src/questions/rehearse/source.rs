@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use ketcd_store::{Revision, SourceKind};
+use ketcd_store::{Revision, SourceKind, SourceStatus};
 
 use super::rehearse_options::RehearseAsked;
+use super::sources::flags_of;
 use super::states::{RehearsedState, uid_of_cluster};
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::verify::{Finding, Verdict, Verification};
 
 /// One of the sources of a rehearsal.
@@ -45,6 +46,32 @@ struct Candidate {
     source: RehearsedSource,
     /// Whether it is of the backup's cluster; `None` where nothing says.
     is_of_backups_cluster: Option<bool>,
+}
+
+/// Whether etcd, or kine, can be started on a source of this kind.
+pub fn is_restorable(kind: SourceKind) -> bool {
+    matches!(kind, SourceKind::Db | SourceKind::DataDir | SourceKind::Kine)
+}
+
+/// Refuses what no etcd and no kine can be started on.
+///
+/// # Errors
+/// It is not a backup of an etcd, by its kind: what it is instead, and what is needed.
+pub(super) fn check_backup(status: &SourceStatus) -> Result<()> {
+    /// What is needed.
+    const NEEDED: &str = "rehearse needs what etcd is restored from: a snapshot, a member's data dir, or a database of kine";
+    let what = match status.kind {
+        kind if is_restorable(kind) => return Ok(()),
+        SourceKind::Live => "is a running etcd",
+        SourceKind::Recording => "is a recording",
+        SourceKind::AuditLog => "is an audit log of API servers",
+        _ => "holds API objects",
+    };
+    let instead = match status.kind {
+        SourceKind::Live => "; name it as the newest state, with --over".to_owned(),
+        _ => format!("; what is in it comes back as manifests: ketcd{} extract -A --all", flags_of(status)),
+    };
+    Err(Error::Invalid { problem: format!("{} {what}, not a backup of an etcd", status.name), hint: Some(format!("{NEEDED}{instead}")) })
 }
 
 /// Returns all sources, those that can be restored first, in that the one that loses the least.
@@ -133,8 +160,7 @@ fn named(Candidate { mut source, is_of_backups_cluster }: Candidate) -> Rehearse
 
 /// Whether etcd, or kine, can be started on what is there.
 fn can_be_restored(source: &RehearsedSource) -> bool {
-    let is_file = matches!(source.kind, SourceKind::Db | SourceKind::DataDir | SourceKind::Kine);
-    is_file && source.verdict != Verdict::Bad
+    is_restorable(source.kind) && source.verdict != Verdict::Bad
 }
 
 #[cfg(test)]
@@ -170,6 +196,26 @@ mod tests {
         let mut backup = candidate("backup", SourceKind::Db, 10, Verdict::Good, Some(true));
         backup.source.is_backup = true;
         assert_eq!(names(vec![candidate("copy", SourceKind::Db, 10, Verdict::Good, Some(true)), backup]), ["backup", "copy"]);
+    }
+
+    #[test]
+    fn only_what_etcd_starts_on_is_a_backup() {
+        let refused = |kind| match check_backup(&SourceStatus::new(kind, "a b.tar".to_owned())) {
+            Err(Error::Invalid { problem, hint }) => format!("{problem}; {}", hint.unwrap()),
+            other => panic!("{other:?}"),
+        };
+        for (kind, what) in [
+            (SourceKind::Objects, "a b.tar holds API objects, not a backup of an etcd; "),
+            (SourceKind::AuditLog, "a b.tar is an audit log of API servers, not"),
+            (SourceKind::Recording, "a b.tar is a recording, not"),
+        ] {
+            let said = refused(kind);
+            assert!(said.starts_with(what) && said.ends_with("comes back as manifests: ketcd -f 'a b.tar' extract -A --all"), "{said}");
+        }
+        assert!(refused(SourceKind::Live).ends_with("--over"));
+        for kind in [SourceKind::Db, SourceKind::DataDir, SourceKind::Kine] {
+            assert!(check_backup(&SourceStatus::new(kind, "a".to_owned())).is_ok());
+        }
     }
 
     #[test]

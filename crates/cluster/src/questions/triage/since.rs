@@ -16,7 +16,8 @@ use crate::read::walk_back;
 const MAX_FINDINGS_DATED: usize = 6;
 const MAX_POD_VERSIONS: usize = 120;
 
-/// Dates the crash loops among the first findings from the first end of their container that can be read.
+/// Dates the crash loops among the first findings from the first end of their container that can be read. Where that was not its first end, the loop may
+/// have begun earlier.
 ///
 /// # Errors
 /// The source cannot be read.
@@ -30,7 +31,7 @@ pub(super) async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> R
         let Ok(kind) = kind else { continue };
         let key = kind.key(cluster.prefix().await?, Some(&pod.namespace), &pod.name);
         if let Some(first) = first_end(cluster, key, container).await? {
-            finding.date(Some(first));
+            finding.date(Some(first.time), first.number != Some(1));
         }
     }
     Ok(())
@@ -52,7 +53,7 @@ pub(super) async fn date_rollouts(cluster: &Cluster, findings: &mut [Finding]) -
             let key = kind.key(cluster.prefix().await?, Some(&workload.namespace), &workload.name);
             if let Some(begun) = template_set(cluster, key).await? {
                 let begun = cluster.clock_around(&[begun], &[]).await?.date(begun);
-                finding.date(begun.map(|dated| dated.time));
+                finding.date(begun.map(|dated| dated.time), false);
             }
         }
         waiting.extend(&mut finding.effects);
@@ -77,27 +78,77 @@ async fn template_set(cluster: &Cluster, key: String) -> Result<Option<Revision>
     Ok(first.filter(|(_, oldest)| oldest.version == 1).map(|(_, oldest)| oldest.mod_revision))
 }
 
+/// One end of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ContainerEnd {
+    /// When it ended.
+    time: Timestamp,
+    /// Which of its ends that was, the first being 1; `None` where the pod does not count restarts.
+    number: Option<i64>,
+}
+
 /// The first end of a container that the versions of its pod show, backwards from the one looked at.
-async fn first_end(cluster: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
+async fn first_end(cluster: &Cluster, key: String, container: &str) -> Result<Option<ContainerEnd>> {
     let newest = cluster.source.first(KeyRange::key(key), cluster.at, Want::Values, 1).await?.pop();
     let Some(newest) = newest else { return Ok(None) };
     let mut versions = walk_back(cluster.source.as_ref(), newest).take(MAX_POD_VERSIONS);
     let mut first = None;
     while let Some(entry) = versions.try_next().await? {
         let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
-        let Some((ended, restarts)) = decoded.object().and_then(|pod| ends(pod, container)) else { break };
-        first = ended.or(first);
-        if restarts == 0 {
+        let Some(status) = decoded.object().and_then(|pod| status_of(pod, container)) else { break };
+        first = last_end(status).or(first);
+        if restarts(status) == Some(0) {
             break;
         }
     }
     Ok(first)
 }
 
-/// When a container ended last, and how often it was restarted; `None` where the pod does not show the container.
-fn ends(pod: &Value, container: &str) -> Option<(Option<Timestamp>, i64)> {
+/// The status of a container; `None` where the pod does not show it.
+fn status_of<'p>(pod: &'p Value, container: &str) -> Option<&'p Value> {
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter().filter_map(|list| pod["status"][list].as_array());
-    let status = lists.flatten().find(|status| status["name"] == container)?;
-    let end = |state: &Value| state["terminated"]["finishedAt"].as_str()?.parse::<Timestamp>().ok();
-    Some((end(&status["lastState"]).or_else(|| end(&status["state"])), status["restartCount"].as_i64().unwrap_or(0)))
+    lists.flatten().find(|status| status["name"] == container)
+}
+
+/// How often a container was restarted; a count of 0 may be left out.
+fn restarts(status: &Value) -> Option<i64> {
+    if status["restartCount"].is_null() { Some(0) } else { status["restartCount"].as_i64() }
+}
+
+/// The end before the container's newest start, or while it waits to be started again, its last one; else the end that it is in.
+fn last_end(status: &Value) -> Option<ContainerEnd> {
+    let end = |state: &str| status[state]["terminated"]["finishedAt"].as_str()?.parse::<Timestamp>().ok();
+    // It was started once more than it was restarted.
+    let of_newest_start = restarts(status).map(|restarts| restarts + 1);
+    let is_waiting = !status["state"]["waiting"].is_null();
+    let before = || restarts(status).map(|restarts| restarts.max(1));
+    let number_of_last = if is_waiting { of_newest_start } else { before() };
+    let last = end("lastState").map(|time| ContainerEnd { time, number: number_of_last });
+    last.or_else(|| end("state").map(|time| ContainerEnd { time, number: of_newest_start }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_end_follows_from_state_and_restarts() {
+        const END: &str = "2026-11-20T22:17:05Z";
+        let number = |state: Value, last: Value, restarts: Value| {
+            let status = json!({"name": "c", "state": state, "lastState": last, "restartCount": restarts});
+            last_end(&status).map(|end| (end.time.to_string(), end.number))
+        };
+        let ended = || json!({"terminated": {"finishedAt": END, "exitCode": 1}});
+        let (running, waiting) = (json!({"running": {}}), json!({"waiting": {"reason": "CrashLoopBackOff"}}));
+        let numbered = |number| Some((END.to_owned(), Some(number)));
+        assert_eq!(number(ended(), json!({}), json!(0)), numbered(1), "it has just ended");
+        assert_eq!(number(running.clone(), ended(), json!(1)), numbered(1), "it was restarted");
+        assert_eq!(number(waiting.clone(), ended(), json!(0)), numbered(1), "it waits for its first restart");
+        assert_eq!(number(waiting, ended(), json!(1)), numbered(2), "it ended again, and waits");
+        assert_eq!(number(running.clone(), ended(), json!(6)), numbered(6));
+        assert_eq!(number(running.clone(), json!({}), json!(0)), None);
+        assert_eq!(number(running, ended(), Value::Null), numbered(1), "a count of 0 is left out");
+    }
 }

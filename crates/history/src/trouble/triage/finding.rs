@@ -90,10 +90,17 @@ impl Finding {
         self.trouble.since
     }
 
-    /// Sets since when the first object has it.
-    pub fn date(&mut self, since: Option<Timestamp>) {
-        self.trouble.since = since;
-        self.troubles.iter_mut().take(1).for_each(|first| first.since = since);
+    /// Whether the object that has it longest may have it for longer than that.
+    pub fn may_begin_earlier(&self) -> bool {
+        self.trouble.may_begin_earlier
+    }
+
+    /// Sets since when the first object has it, and whether that is only as far back as can be read.
+    pub fn date(&mut self, since: Option<Timestamp>, may_begin_earlier: bool) {
+        let first = self.troubles.iter_mut().take(1);
+        for trouble in first.chain([&mut self.trouble]) {
+            (trouble.since, trouble.may_begin_earlier) = (since, may_begin_earlier);
+        }
     }
 
     /// Where it stands among those of one kind: what does not say since when is last.

@@ -14,6 +14,8 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 const MAX_OBJECTS_NAMED: usize = 3;
 /// What stands before the time of several objects, where it is that of one of them.
 const OF_FIRST: &str = "the first ";
+/// What stands behind a time before which nothing can be read.
+pub(crate) const OR_EARLIER: &str = " or earlier";
 
 /// What is wrong, in a few words that can follow an object's name.
 pub fn what(trouble: &Trouble) -> String {
@@ -234,8 +236,8 @@ pub fn names(finding: &Finding) -> String {
     names
 }
 
-/// Since when, and how long that is: `since 22:17:03 (43 s)`, for a released lease `20 s ago`; empty if it is not known. The date is added if it is
-/// another day. Where several objects have it since different times, it says that it is of the first.
+/// Since when, and how long that is: `since 22:17:03 (43 s)`, for a released lease `20 s ago`; empty if it is not known. Where the versions before cannot be
+/// read, `since 22:17:03 or earlier (at least 43 s)`. The date is added if it is another day. Where several objects have it since different times, it says that it is of the first.
 pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     let Some(since) = finding.since() else { return String::new() };
     if let Some(now) = now.filter(|_| finding.trouble.kind == TroubleKind::LeaseReleased) {
@@ -244,10 +246,11 @@ pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     let is_same_day = now.is_some_and(|now| now.strftime("%F").to_string() == since.strftime("%F").to_string());
     let time = since.strftime(if is_same_day { "%H:%M:%S" } else { "%F %H:%M:%S" });
     let lasted = now.map(|now| now.duration_since(since).as_secs_f64().max(0.0));
-    let lasted = lasted.map_or(String::new(), |lasted| format!(" ({})", duration::length(lasted.round())));
+    let (or_earlier, at_least) = if finding.may_begin_earlier() { (OR_EARLIER, "at least ") } else { ("", "") };
+    let lasted = lasted.map_or(String::new(), |lasted| format!(" ({at_least}{})", duration::length(lasted.round())));
     let is_of_all = finding.troubles.iter().all(|trouble| trouble.since == Some(since));
     let of_first = if is_of_all { "" } else { OF_FIRST };
-    format!("{of_first}since {time}{lasted}")
+    format!("{of_first}since {time}{or_earlier}{lasted}")
 }
 
 /// The same behind what is wrong: ` since 22:17:03 (43 s)`, `, the first since 22:10:00 (8m)`.
@@ -343,6 +346,26 @@ mod tests {
         };
         assert_eq!(due(&["0 8 * * *", "", "", "latest"]), "not started when it was due, at the latest");
         assert_eq!(due(&["*/5 * * * *", "", "never"]), "not started when it was due");
+    }
+
+    #[test]
+    fn what_may_have_begun_earlier_says_so() {
+        let moment = |text: &str| text.parse::<Timestamp>().unwrap();
+        let trouble = Trouble { since: Some(moment("2026-11-20T22:17:40Z")), ..Trouble::new(TroubleKind::CrashLooping) };
+        let mut finding = Finding {
+            troubles: vec![trouble.clone()],
+            trouble,
+            subjects: vec![Subject::default()],
+            workloads: vec![None],
+            owner: None,
+            pods: 1,
+            effects: Vec::new(),
+        };
+        let now = Some(moment("2026-11-20T22:24:35Z"));
+        assert_eq!(since_behind(&finding, now), " since 22:17:40 (6m55s)");
+        finding.date(finding.since(), true);
+        assert_eq!(since_behind(&finding, now), " since 22:17:40 or earlier (at least 6m55s)");
+        assert_eq!(since_behind(&finding, None), " since 2026-11-20 22:17:40 or earlier");
     }
 
     #[test]

@@ -67,6 +67,8 @@ export interface Finding {
   trouble: string;
   detail: string;
   since: string | null;
+  /** Whether it may have begun before that; absent in findings that are over. */
+  mayBeginEarlier?: boolean;
   seconds: number | null;
   objects: Subject[];
   owner: Subject | null;

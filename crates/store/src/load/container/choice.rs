@@ -30,10 +30,14 @@ const K3S_DATABASE: &str = "state.db";
 /// What is read of a folder or an archive.
 pub(in super::super) struct Choice {
     pub chosen: Chosen,
+    /// Where the one database lies that is read, if there is one: a name as `-f` takes it.
+    pub database: Option<String>,
     /// What is damaged, each a sentence.
     pub damage: Vec<String>,
     /// What is not read and may be missing, each a sentence.
     pub unread: Vec<String>,
+    /// The same of files that were not written to their end.
+    pub unfinished: Vec<String>,
     /// What is read and what is not, each a sentence.
     pub said: Vec<String>,
     /// Configuration of the cluster's programs, with the names of its entries as places.
@@ -72,7 +76,15 @@ pub(in super::super) enum Chosen {
 impl Choice {
     /// What was chosen, with nothing to say of it.
     pub(in super::super) fn of(chosen: Chosen) -> Self {
-        Self { chosen, damage: Vec::new(), unread: Vec::new(), said: Vec::new(), companions: Vec::new() }
+        Self {
+            chosen,
+            database: None,
+            damage: Vec::new(),
+            unread: Vec::new(),
+            unfinished: Vec::new(),
+            said: Vec::new(),
+            companions: Vec::new(),
+        }
     }
 
     /// Whether it is several sources.
@@ -93,8 +105,8 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
     if !unopened.is_empty() {
         damage.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
-    unread.extend(messages::unfinished(&found));
     let (chosen, mut read) = of_kind(&found, what, &[&damage[..], &messages::broken(&found, &[])].concat(), reading)?;
+    let database = database(&found, &chosen, &read);
     let (companions, places) = match chosen {
         Chosen::Objects(_) | Chosen::Moments(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
         _ => companions::among(&found, reading),
@@ -107,7 +119,19 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
     if let Chosen::Moments(_) = chosen {
         said.push("each backup is the state of what it selected: an object that a later one lacks was deleted, or not selected".to_owned());
     }
-    Ok(Choice { chosen, damage, unread, said, companions })
+    Ok(Choice { chosen, database, damage, unread, unfinished: messages::unfinished(&found).into_iter().collect(), said, companions })
+}
+
+/// The name of the one database among the entries that are read.
+fn database(found: &[Found], chosen: &Chosen, read: &[usize]) -> Option<String> {
+    let is_it = |found: &Found| match chosen {
+        Chosen::Database(_) => found.kind == EntryKind::Database,
+        Chosen::Member(_) | Chosen::MemberFolder(_) => found.is_of_member() && found.kind != EntryKind::Log,
+        #[cfg(feature = "kine")]
+        Chosen::Kine(_) => found.kind == EntryKind::Sqlite,
+        _ => false,
+    };
+    read.iter().map(|&place| &found[place]).find(|found| is_it(found)).map(|found| found.entry.name.clone())
 }
 
 /// What is read, and the places of the entries that it is made of.

@@ -50,7 +50,12 @@ pub(super) fn is_archive_behind_something(bytes: &[u8]) -> bool {
 /// Nothing in it can be read, or it is not clear what is meant.
 pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
     let gathered = gather::of_archive(path, archive, within, reading)?;
-    choice::choose(gathered, "an archive", reading)
+    Ok(named(path, choice::choose(gathered, "an archive", reading)?))
+}
+
+/// A choice whose database is named as what lies at a path.
+fn named(path: &str, choice: Choice) -> Choice {
+    Choice { database: choice.database.map(|name| name_within(path, &name)), ..choice }
 }
 
 /// The audit logs in an archive, or in one part of it, and whether it holds anything else that is read.
@@ -106,5 +111,6 @@ pub(super) fn file_bytes(name: &str, path: &Path) -> io::Result<Bytes> {
 ///
 /// As of [`of_archive`].
 pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
-    choice::choose(gather::of_folder(path, within, reading)?, "a folder", reading)
+    let choice = choice::choose(gather::of_folder(path, within, reading)?, "a folder", reading)?;
+    Ok(named(&path.to_string_lossy(), choice))
 }

@@ -25,6 +25,9 @@ const ARCHIVES: [(&str, &str); 6] = [
     (".zip", "unzip"),
 ];
 
+/// Where a member's data dir has its database.
+const MEMBERS_DATABASE: &str = "member/snap/db";
+
 /// Between an archive and the name of an entry in it.
 const ENTRY_SEPARATOR: &str = "::";
 
@@ -86,9 +89,8 @@ impl WayFacts {
 
     /// What a backup's file needs.
     fn of_file(status: &SourceStatus) -> Self {
-        let mut facts = Self { backup: status.name.clone(), file: status.name.clone(), ..Self::default() };
+        let mut facts = Self { backup: status.name.clone(), ..Self::default() };
         if status.kind == SourceKind::DataDir {
-            facts.file = format!("{}/member/snap/db", status.name.trim_end_matches('/'));
             facts
                 .notes
                 .push("a restore of a member's database leaves out what only its log has; the member itself starts with both".to_owned());
@@ -98,29 +100,36 @@ impl WayFacts {
         facts
     }
 
-    /// Notes how the file is taken out of an archive, or unpacked.
+    /// Names the file, and notes how it is taken out of an archive and unpacked.
     fn unpacked(&mut self, status: &SourceStatus) {
-        let (archive, entry) = status.name.split_once(ENTRY_SEPARATOR).unwrap_or((&status.name, ""));
+        let of_member = if status.kind == SourceKind::DataDir { MEMBERS_DATABASE } else { "" };
+        let (path, below) = match &status.database {
+            Some(database) => (database, ""),
+            None => (&status.name, of_member),
+        };
+        let (archive, entry) = path.split_once(ENTRY_SEPARATOR).unwrap_or((path, ""));
+        let joined = |folder: &str| if below.is_empty() { folder.to_owned() } else { format!("{}/{below}", folder.trim_end_matches('/')) };
         let command = ARCHIVES.iter().find(|(ending, _)| archive.ends_with(ending)).map(|(_, command)| *command);
-        let compressed = COMPRESSED_ENDINGS.iter().find_map(|(ending, command)| Some((archive.strip_suffix(ending)?, command)));
-        let database = if status.kind == SourceKind::DataDir { "member/snap/db" } else { "" };
-        match (command, compressed) {
-            (Some(command), _) if !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) => {
-                self.unpack = Some(format!("{command} {} {}", quoted(archive.as_bytes()), quoted(entry.as_bytes())));
-                let folder = if database.is_empty() { entry.to_owned() } else { format!("{}/", entry.trim_end_matches('/')) };
-                self.file = format!("{folder}{database}");
+        let mut commands = Vec::new();
+        self.file = match command {
+            None => joined(path),
+            Some(command) if !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) => {
+                commands.push(format!("{command} {} {}", quoted(archive.as_bytes()), quoted(entry.as_bytes())));
+                joined(entry)
             }
-            (Some(command), _) => {
-                self.unpack = Some(format!("{command} {}", quoted(archive.as_bytes())));
-                self.file = if database.is_empty() { "snapshot.db".to_owned() } else { database.to_owned() };
-                self.notes.push(format!("where the backup lies in {}: the commands call it {}", status.name, self.file));
+            Some(command) => {
+                commands.push(format!("{command} {}", quoted(archive.as_bytes())));
+                let file = if below.is_empty() { "snapshot.db" } else { below };
+                self.notes.push(format!("where the backup lies in {path}: the commands call it {file}"));
+                file.to_owned()
             }
-            (None, Some((plain, command))) if entry.is_empty() => {
-                self.unpack = Some(format!("{command} {}", quoted(archive.as_bytes())));
-                self.file = plain.to_owned();
-            }
-            _ => {}
+        };
+        let compressed = COMPRESSED_ENDINGS.iter().find_map(|(ending, command)| Some((self.file.strip_suffix(ending)?, command)));
+        if let Some((plain, command)) = compressed {
+            commands.push(format!("{command} {}", quoted(self.file.as_bytes())));
+            self.file = plain.to_owned();
         }
+        self.unpack = (!commands.is_empty()).then(|| commands.join(" && "));
     }
 
     /// The oldest release of the members; `None` where nothing says.
@@ -207,6 +216,22 @@ mod tests {
             (facts.unpack.unwrap_or_default(), facts.file)
         };
         let told = |unpack: &str, file: &str| (unpack.to_owned(), file.to_owned());
+        let lying = |kind, name: &str, database: &str| {
+            let facts =
+                WayFacts::of_file(&SourceStatus { database: Some(database.to_owned()), ..SourceStatus::new(kind, name.to_owned()) });
+            assert!(!facts.notes.iter().any(|note| note.starts_with("where the backup lies")), "{:?}", facts.notes);
+            (facts.unpack.unwrap_or_default(), facts.file)
+        };
+        assert_eq!(lying(SourceKind::Db, "k.zip", "k.zip::etcd/night 1.db"), told("unzip k.zip 'etcd/night 1.db'", "etcd/night 1.db"));
+        let packed = told("tar -xf k.tar day/etcd.backup.gz && gunzip -k day/etcd.backup.gz", "day/etcd.backup");
+        assert_eq!(lying(SourceKind::Db, "k.tar", "k.tar::day/etcd.backup.gz"), packed);
+        assert_eq!(unpacked(SourceKind::Db, "k.tar::day/etcd.backup.gz"), packed);
+        assert_eq!(
+            lying(SourceKind::DataDir, "m.tgz", "m.tgz::m1/member/snap/db"),
+            told("tar -xf m.tgz m1/member/snap/db", "m1/member/snap/db")
+        );
+        assert_eq!(lying(SourceKind::Db, "/nightly", "/nightly/last.db.zst"), told("zstd -dk /nightly/last.db.zst", "/nightly/last.db"));
+        assert_eq!(lying(SourceKind::DataDir, "/copies", "/copies/m1/member/snap/db"), told("", "/copies/m1/member/snap/db"));
         assert_eq!(
             unpacked(SourceKind::Db, "/b/all.tar.zst::day/my snap.db"),
             told("tar --zstd -xf /b/all.tar.zst 'day/my snap.db'", "day/my snap.db")

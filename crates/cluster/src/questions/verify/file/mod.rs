@@ -24,7 +24,7 @@ pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
     for problem in &status.problems {
         if source.is_shared() {
             part.findings.push(Finding::new(FindingKind::Member, Weight::Medium, problem));
-        } else if !is_of(damage, problem) && !is_of(&late, problem) {
+        } else if !is_of(damage, problem) && !is_of(&late, problem) && !status.unfinished.contains(problem) {
             part.not_checked.push(problem.clone());
         }
     }
@@ -42,6 +42,7 @@ pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
         Finding::new(FindingKind::Damage, Weight::Medium, says)
     }));
     let is_whole = part.findings.is_empty();
+    unfinished(status, &mut part);
     if status.kind == SourceKind::Kine {
         part.not_checked.push(NO_CHECKSUM_OF_KINE.to_owned());
     }
@@ -51,6 +52,20 @@ pub(super) fn check(source: &dyn Source, status: &SourceStatus) -> Part {
     }
     part.not_checked.extend(status.not_recorded.iter().map(|phrase| format!("not recorded: {phrase}")));
     part
+}
+
+/// Says of files that were not written to their end which the newest whole one is: the backup that was meant may be one of them.
+fn unfinished(status: &SourceStatus, part: &mut Part) {
+    let is_damaged = |name: &str| part.findings.iter().any(|finding| finding.says.starts_with(name));
+    let newest = status.parts.iter().filter(|of| !is_damaged(&of.name)).max_by_key(|of| of.span.newest);
+    let whole = match (newest, &status.database) {
+        (Some(newest), _) => format!("; the newest whole file is {}, up to revision {}", newest.name, newest.span.newest),
+        (None, Some(database)) => format!("; the file that is read is {database}"),
+        (None, None) => String::new(),
+    };
+    let finding = |problem: &String| Finding::new(FindingKind::Damage, Weight::Medium, format!("{problem}{whole}"));
+    let findings: Vec<Finding> = status.unfinished.iter().map(finding).collect();
+    part.findings.extend(findings);
 }
 
 fn checksums(checksums: &[Checksum], part: &mut Part) {

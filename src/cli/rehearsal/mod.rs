@@ -1,5 +1,7 @@
 //! `rehearse`: opens the backup, the states that are left and the restored cluster each by itself, asks, and writes the answer.
 
+mod opening;
+
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -17,12 +19,12 @@ use ketcd_render::rehearse::{self as render, RehearsalAmount};
 use crate::cli::connection::etcd;
 use crate::cli::input::connection::ConnectionArgs;
 use crate::cli::input::global_flags::GlobalArgs;
-use crate::cli::input::history_window::Ends;
 use crate::cli::input::source_names::is_url;
 use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, progress};
 use crate::cli::session::Session;
+use opening::{open, open_backup};
 
 /// What was asked besides the flags of every command.
 pub(super) struct AskedRehearsal<'a> {
@@ -57,10 +59,14 @@ pub(super) async fn rehearse(global: &GlobalArgs, asked: &AskedRehearsal<'_>, ou
         (other, Some(_)) => return Err(other.unsupported("rehearse --done", "table, wide, json")),
     }
     let sources = Sources::of(global, asked)?;
-    let rehearsal = rehearsed(&sources, asked).await?;
+    let backup = open_backup(&sources.backup).await.map_err(|error| unusable(error, &sources.backup))?;
+    if let Some(chosen) = &backup.chosen {
+        check_names(&of_one(&sources.backup, chosen), asked, global.show_secrets)?;
+    }
+    let rehearsal = rehearsed(&backup.session, &sources, asked).await?;
     let outcome = match &sources.done {
         Some(live) => scored(&rehearsal, live, &format, out).await?,
-        None => written(&rehearsal, &format, &checklist(global, asked), out)?,
+        None => written(&rehearsal, &format, &checklist(global, asked, backup.chosen.as_deref()), out)?,
     };
     out.end()?;
     Ok(outcome)
@@ -105,8 +111,7 @@ async fn scored(rehearsal: &Rehearsal, live: &GlobalArgs, format: &Format, out: 
 }
 
 /// Asks. A state that is left and of which nothing can be read is one of the sources all the same.
-async fn rehearsed(sources: &Sources, asked: &AskedRehearsal<'_>) -> Result<Rehearsal> {
-    let backup = open(&sources.backup).await.map_err(|error| unusable(error, &sources.backup))?;
+async fn rehearsed(backup: &Session, sources: &Sources, asked: &AskedRehearsal<'_>) -> Result<Rehearsal> {
     let (mut over, mut unreadable) = (Vec::new(), Vec::new());
     for args in &sources.over {
         match open(args).await {
@@ -120,7 +125,7 @@ async fn rehearsed(sources: &Sources, asked: &AskedRehearsal<'_>) -> Result<Rehe
     let question = RehearseAsked { target: asked.target, now: Some(asked.now.unwrap_or_else(Timestamp::now)), ..RehearseAsked::default() };
     let clusters: Vec<&Cluster> = over.iter().map(|session| &session.cluster).collect();
     let answered = answer::rehearse(&backup.cluster, &clusters, &question).await.map_err(Error::from);
-    let live = over.iter().find(|session| session.args.names_live_etcd()).unwrap_or(&backup);
+    let live = over.iter().find(|session| session.args.names_live_etcd()).unwrap_or(backup);
     let mut rehearsal = live.or_grants(answered, &Question::Everything.reads()).await?;
     if over.is_empty() && !unreadable.is_empty() {
         rehearsal.not_known.insert(0, "what is lost: nothing can be read of the newer state that was named".to_owned());
@@ -158,17 +163,14 @@ fn unusable(error: Error, args: &GlobalArgs) -> Error {
     }
 }
 
-async fn open(args: &GlobalArgs) -> Result<Session> {
-    Session::with_problems_in_answer(args, &Ends::default())?.begun(&Question::Everything.reads()).await
-}
-
-/// The command that prints the whole way.
-fn checklist(global: &GlobalArgs, asked: &AskedRehearsal<'_>) -> CommandLine {
+/// The command that prints the whole way, of the backup that was chosen where several were named.
+fn checklist(global: &GlobalArgs, asked: &AskedRehearsal<'_>, chosen: Option<&str>) -> CommandLine {
+    let backup = chosen.or(asked.backup);
     // The files of the environment are not read where the backup is a word.
-    let files = if asked.backup.is_some() { Vec::new() } else { global.files.clone() };
+    let files = if backup.is_some() { Vec::new() } else { global.files.clone() };
     let flags = GlobalArgs { files, ..global.clone() }.source_flags();
     let line = invocation().reading(flags).ketcd("rehearse");
-    let line = asked.backup.iter().fold(line, |line, backup| line.word(backup));
+    let line = backup.iter().fold(line, |line, backup| line.word(backup));
     let line = asked.over.iter().fold(line, |line, over| line.and("--over").word(over));
     let line = asked.target.iter().fold(line, |line, target| line.and("--target").word(&target.to_string()));
     let line = asked.now.iter().fold(line, |line, now| line.and("--now").word(&now.to_string()));
