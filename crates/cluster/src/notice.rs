@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ketcd_audit::{Damage, LogSpan};
 use ketcd_history::clock::{Bound, Dated, Moment};
 use ketcd_kube::{Release, UnknownField};
-use ketcd_store::{Revision, Unsearched};
+use ketcd_store::{EarlierRevisions, Revision, Unsearched};
 
 /// Something that happened while a question was answered.
 #[derive(Clone, Debug)]
@@ -48,12 +48,16 @@ pub enum Notice {
     },
     /// The source is the state of one moment and has no history.
     OneMoment,
-    /// How far the history reaches back, where it was compacted.
+    /// Values of Secrets are to be shown, and the source is a bundle that does not hold them.
+    SecretsNotHeld,
+    /// How far the history reaches back, where it does not reach back to the beginning.
     Reach {
         /// The oldest revision whose state can be read.
         oldest: Revision,
         /// When that and the newest were written.
         dated: Option<(Dated, Dated)>,
+        /// What became of the revisions before that.
+        earlier: EarlierRevisions,
         /// Whether a member's data dir may hold more.
         is_live: bool,
     },

@@ -38,6 +38,9 @@ impl Cluster {
         if self.pass.is_wanted() {
             self.read_once().await?;
         }
+        if self.options.show_secrets && self.source.facts().withheld.secret_values {
+            self.note(Notice::SecretsNotHeld);
+        }
         if self.source.is_one_moment() {
             self.check_one_moment(self.options.moment).await?;
         } else if let Some(moment) = self.options.moment {

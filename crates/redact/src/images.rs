@@ -2,7 +2,7 @@
 
 use crate::keyed::Keyed;
 use crate::names::Names;
-use crate::vocabulary::{is_public_registry, is_public_repository};
+use crate::vocabulary::is_public_repository;
 
 /// The parts of `registry/folder/name:tag@sha256:…`.
 struct Reference<'a> {
@@ -45,7 +45,7 @@ pub(crate) fn image(names: &mut Names, keyed: &Keyed, text: &str) -> String {
     let mut mapped = reference.scheme.to_owned();
     let is_id = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if let Some(host) = reference.host {
-        mapped.push_str(&if is_public_registry(host) { host.to_owned() } else { names.name(host) });
+        mapped.push_str(&names.name(host));
         mapped.push('/');
     }
     // Behind `sha256:` alone is an id.
@@ -101,6 +101,7 @@ mod tests {
         assert!(tagged.ends_with(":v1.2.3") && !tagged.contains("acme") && !tagged.contains("shop"), "{tagged}");
         assert!(pinned.starts_with(tagged.trim_end_matches(":v1.2.3")) && !pinned.contains(&digest) && pinned.len() > 70, "{pinned}");
         assert_eq!(map("docker.io/library/nginx:1.25-alpine"), format!("docker.io/library/{}", map("nginx:1.25-alpine")));
+        assert!(map("quay.io/acme/api:v1").starts_with("quay.io/") && !map("quay.io/acme/api:v1").contains("acme"));
         assert!(!map("api:feature-login").contains("login"));
         assert!(map(&format!("sha256:{digest}")).starts_with("sha256:") && !map(&format!("sha256:{digest}")).contains(&digest));
         assert!(map(&format!("docker-pullable://api@sha256:{digest}")).starts_with("docker-pullable://"));

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ketcd_kube::VALUE_MASK;
 
 use crate::addresses::{self, Addresses, Found};
 use crate::choice::{Choice, Class};
@@ -203,8 +204,8 @@ impl Mask {
 
     /// A value that goes whatever it is.
     pub(crate) fn gone(&mut self, class: Class, value: &str) -> String {
-        if value.is_empty() {
-            return String::new();
+        if is_gone(class, value) {
+            return value.to_owned();
         }
         self.learn_gone(class, value.as_bytes());
         let mapped = self.stand_in(value.as_bytes());
@@ -213,8 +214,8 @@ impl Mask {
 
     /// Bytes in base64 that go whatever they are.
     pub(crate) fn gone_bytes(&mut self, class: Class, value: &str) -> String {
-        if value.is_empty() {
-            return String::new();
+        if is_gone(class, value) {
+            return value.to_owned();
         }
         let bytes = STANDARD.decode(value).unwrap_or_else(|_| value.as_bytes().to_vec());
         self.learn_gone(class, &bytes);
@@ -449,6 +450,11 @@ impl Mask {
             *text = replaced;
         }
     }
+}
+
+/// Whether nothing is left of a value that goes: it was masked before, or there was none.
+fn is_gone(class: Class, value: &str) -> bool {
+    value.is_empty() || class == Class::Secrets && value == VALUE_MASK
 }
 
 /// Addresses that are written with hyphens, as names of nodes are: `ip-10-0-1-12`.

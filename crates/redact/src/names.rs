@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use crate::keyed::Keyed;
 use crate::ordered;
-use crate::vocabulary::{KEPT_NAMES, is_kept_value};
+use crate::vocabulary::{KEPT_NAMES, is_kept_value, is_public_registry};
 
 /// A label's value has no more characters (apimachinery v0.36 `pkg/util/validation`, LabelValueMaxLength), and neither has a name that becomes one.
 const MAX_LABEL_CHARS: usize = 63;
@@ -31,7 +31,7 @@ impl Names {
 
     /// The pseudonym of a name, of whatever form: a label's value, a host, a user, a path.
     pub(crate) fn name(&mut self, name: &str) -> String {
-        if is_kept_value(name) || name.parse::<IpAddr>().is_ok() {
+        if is_kept_value(name) || is_public_registry(name) || name.parse::<IpAddr>().is_ok() {
             return name.to_owned();
         }
         if let Some(rest) = name.strip_prefix("system:") {
@@ -221,6 +221,7 @@ mod tests {
             ("system:controller:job-controller", "system:controller:job-controller".to_owned()),
             ("10.0.0.1", "10.0.0.1".to_owned()),
             ("true", "true".to_owned()),
+            ("quay.io", "quay.io".to_owned()),
         ] {
             assert_eq!(names.name(name), wanted, "{name}");
         }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::vocabulary::is_public_domain;
+use crate::vocabulary::{is_public_domain, is_public_registry};
 
 fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
@@ -109,7 +109,7 @@ pub(crate) fn hosts(text: &str) -> Vec<Range<usize>> {
     let of = |captures: &regex::Captures<'_>| captures.name("url").or_else(|| captures.name("name")).map(|found| found.range());
     let is_somebodys = |range: &Range<usize>| {
         let host = &text[range.clone()];
-        !is_public_domain(&host.to_lowercase()) && host.bytes().any(|byte| byte.is_ascii_alphabetic())
+        !is_public_domain(&host.to_lowercase()) && !is_public_registry(host) && host.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
     HOSTS.captures_iter(text).filter_map(|captures| of(&captures)).filter(is_somebodys).collect()
 }
@@ -192,6 +192,7 @@ mod tests {
         let hosts_of = |text: &'static str| hosts(text).into_iter().map(|range| &text[range]).collect::<Vec<&str>>();
         assert_eq!(hosts_of("https://registry.acme.com:5000/v2/"), ["registry.acme.com"]);
         assert_eq!(hosts_of("lookup db.shop.internal on 10.0.0.1"), ["db.shop.internal"]);
+        assert_eq!(hosts_of("Pulled quay.io/acme/api and https://docker.io/v2/ from cdn.quay.io"), ["cdn.quay.io"]);
         assert!(hosts_of("apps.openshift.io/v1 node.kubernetes.io/not-ready metadata.name v1.2.3 config.yaml").is_empty());
         let text = "by Jane.Doe@acme.com and x@y";
         assert_eq!(mails(text).into_iter().map(|range| &text[range]).collect::<Vec<&str>>(), ["Jane.Doe@acme.com"]);

@@ -250,9 +250,10 @@ pub(crate) fn is_public_repository(repository: &str) -> bool {
     PUBLIC_REGISTRIES.iter().any(|public| repository.strip_prefix(public).is_some_and(|below| below.starts_with('/')))
 }
 
-/// Whether everybody pulls from a registry.
+/// Whether a host is that of a registry that everybody pulls from: it says nothing of anybody and stays wherever it stands, in an image or in a text.
 pub(crate) fn is_public_registry(host: &str) -> bool {
-    PUBLIC_HOSTS.contains(&host)
+    let of_kubernetes = PUBLIC_REGISTRIES.iter().map(|registry| registry.split('/').next().unwrap_or(registry));
+    PUBLIC_HOSTS.iter().copied().chain(of_kubernetes).any(|public| host.eq_ignore_ascii_case(public))
 }
 
 /// Field managers and users that are Kubernetes' own or those of its common tools; what a user named is not one.
@@ -324,6 +325,16 @@ mod tests {
         }
         for key in ["acme.com/team", "cost-center", "evilkubernetes.io/x", "acme.node-restriction.kubernetes.io/x"] {
             assert!(!is_public_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn public_registries_are_known_by_their_host() {
+        for host in ["quay.io", "docker.io", "ghcr.io", "GCR.io", "registry.k8s.io", "k8s.gcr.io", "mcr.microsoft.com"] {
+            assert!(is_public_registry(host), "{host}");
+        }
+        for host in ["acme.io", "registry.acme.com", "quay.io.acme.com", "acme.gcr.io", "quay.io/acme"] {
+            assert!(!is_public_registry(host), "{host}");
         }
     }
 

@@ -167,7 +167,9 @@ pub fn leak_words(leaks: &[LeakPlace]) -> String {
     let place = |leak: &LeakPlace| {
         let encodings: Vec<&str> = leak.encodings.iter().map(encoding_words).collect();
         let encoded = if encodings.is_empty() { String::new() } else { format!(" as {}", encodings.join(" in ")) };
-        format!("a {}{encoded} in {}", class_words(leak.class).one, visible(&leak.path))
+        let one = class_words(leak.class).one;
+        let article = if one.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {one}{encoded} in {}", visible(&leak.path))
     };
     leaks.iter().map(place).collect::<Vec<_>>().join(", ")
 }
@@ -259,7 +261,9 @@ mod tests {
 
     #[test]
     fn a_leak_is_named_by_its_place() {
-        let leak = LeakPlace { class: Class::Names, encodings: vec![Encoding::Base64, Encoding::Json], path: "Pod.spec.x".to_owned() };
-        assert_eq!(leak_words(&[leak]), "a name as base64 in JSON in Pod.spec.x");
+        let leak = |class, encodings: &[Encoding]| LeakPlace { class, encodings: encodings.to_vec(), path: "Pod.spec.x".to_owned() };
+        assert_eq!(leak_words(&[leak(Class::Names, &[Encoding::Base64, Encoding::Json])]), "a name as base64 in JSON in Pod.spec.x");
+        let leaks = [leak(Class::Addresses, &[]), leak(Class::Identities, &[]), leak(Class::OwnWords, &[])];
+        assert_eq!(leak_words(&leaks), "an address in Pod.spec.x, an identity in Pod.spec.x, a word of yours in Pod.spec.x");
     }
 }

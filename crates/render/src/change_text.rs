@@ -156,7 +156,7 @@ impl ChangeWriter {
             _ if change.origin == Origin::Objects => {
                 return vec![FieldRow::new('~', name, "as read; what came before is not known")];
             }
-            _ => return vec![FieldRow::new('~', name, "first readable version; what came before is gone")],
+            _ => return vec![FieldRow::new('~', name, "first readable version; what came before cannot be read")],
         };
         let detail = if self.options.all_fields { Detail::Leaves } else { Detail::Story };
         let all = object_fields(before, after, detail);

@@ -2,7 +2,7 @@
 
 use ketcd_cluster::{Incomplete, Notice, RestartsUnknown, SchedulerStart};
 use ketcd_history::clock::Bound;
-use ketcd_store::{Revision, Unsearched};
+use ketcd_store::{EarlierRevisions, Revision, Unsearched};
 
 use super::duration::{length, seconds_between};
 use super::watch::gap_words;
@@ -99,12 +99,18 @@ pub fn words(notice: &Notice) -> String {
             format!("--at {asked} is before the newest time in the objects, {newest}: it only changes the ages shown")
         }
         Notice::OneMoment => "API objects show one moment: the past is known only from the times in them".to_owned(),
-        Notice::Reach { oldest, dated, is_live } => {
+        Notice::SecretsNotHeld => "the bundle does not hold the values of Secrets: --show-secrets shows what stands in for them".to_owned(),
+        Notice::Reach { oldest, dated, earlier, is_live } => {
             let reach = dated.map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest)))).unwrap_or_default();
             let more = if *is_live { "; a member's data dir, read with -f, may hold more" } else { "" };
-            format!(
-                "the whole history reaches back{reach} to revision {oldest}; earlier revisions were compacted; only what could be recovered is shown{more}"
-            )
+            let shown = match earlier {
+                EarlierRevisions::Compacted => "were compacted; only what could be recovered is shown",
+                EarlierRevisions::NotRecorded => "were not recorded; only what the first recorded state still held is shown",
+                EarlierRevisions::LeftOut => "were left out of the bundle; only what its first state still held is shown",
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
+            };
+            format!("the whole history reaches back{reach} to revision {oldest}; earlier revisions {shown}{more}")
         }
         Notice::Gap { from, to } => gap_words(*from, *to),
         Notice::HeavyHistory { revisions } => format!(

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use ketcd_kube::encryption::Scheme;
-use ketcd_store::{Checksum, Member, PartStatus, SourceKind, SourceStatus};
+use ketcd_store::{Checksum, EarlierRevisions, Member, PartStatus, SourceKind, SourceStatus};
 
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
@@ -35,21 +35,8 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
     writeln!(out, "{}  {revisions}", paint(STRONG, title(source)))?;
     line(out, "source", &described(source))?;
     parts(source, out)?;
-    if let Some(begins) = span.compacted.filter(|_| source.kind == SourceKind::AuditLog) {
-        line(
-            out,
-            "begins",
-            &format!(
-                "at revision {begins}, the first that a request made; objects that existed before are known only as far as bodies show them"
-            ),
-        )?;
-    } else if let Some(compacted) = span.compacted {
-        // kine compacts by itself, every few minutes and up to its newest thousand.
-        let behind = match source.kind {
-            SourceKind::Kine => format!(", {} revisions before the newest", span.newest.0 - compacted.0),
-            _ => String::new(),
-        };
-        line(out, "compacted", &format!("at revision {compacted}{behind}: older states and changes are gone"))?;
+    if let Some((label, text)) = beginning(report) {
+        line(out, label, &text)?;
     }
     line(out, "keys", &census.keys.to_string())?;
     database(source, out)?;
@@ -88,6 +75,35 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
         line(out, "note", &visible(note))?;
     }
     Ok(())
+}
+
+/// Says with which revision the history begins, and why; nothing if it begins with the cluster.
+fn beginning(report: &StatusPage) -> Option<(&'static str, String)> {
+    let StatusPage { source, span, earlier, .. } = report;
+    let begins = span.compacted?;
+    let left = "what happened before";
+    Some(match earlier {
+        _ if source.kind == SourceKind::AuditLog => (
+            "begins",
+            format!(
+                "at revision {begins}, the first that a request made; objects that existed before are known only as far as bodies show them"
+            ),
+        ),
+        // A slice of one moment has no history.
+        EarlierRevisions::LeftOut | EarlierRevisions::NotRecorded if report.one_moment.is_some() => return None,
+        EarlierRevisions::LeftOut => ("begins", format!("at revision {begins}: {left} was left out of the bundle")),
+        EarlierRevisions::NotRecorded => ("begins", format!("at revision {begins}: {left} was not recorded")),
+        EarlierRevisions::Compacted => {
+            // kine compacts by itself, every few minutes and up to its newest thousand.
+            let behind = match source.kind {
+                SourceKind::Kine => format!(", {} revisions before the newest", span.newest.0 - begins.0),
+                _ => String::new(),
+            };
+            ("compacted", format!("at revision {begins}{behind}: older states and changes are gone"))
+        }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
+    })
 }
 
 /// Says what was checked of database files; nothing if there is none.
@@ -207,6 +223,7 @@ fn what(kind: SourceKind) -> &'static str {
         SourceKind::DataDir => "an etcd member's data dir",
         SourceKind::Kine => "a kine database (k3s)",
         SourceKind::Recording => "a recording of a running etcd",
+        SourceKind::Bundle => "a bundle, which is a slice of a cluster",
         SourceKind::Objects => "API objects, no history",
         SourceKind::AuditLog => "the audit log of API servers, without their etcd",
         #[cfg(not(ketcd_exhaustive))]
@@ -257,6 +274,7 @@ mod tests {
     use ketcd_store::{Revision, RevisionSpan};
 
     use super::*;
+    use crate::contract::status::Status;
     use crate::style::plain;
 
     #[test]
@@ -290,26 +308,62 @@ mod tests {
         assert_eq!([0, 1023, 1536, 3_588_202_528].map(bytes), ["0 B", "1023 B", "1.5 KiB", "3.3 GiB"]);
     }
 
+    /// A page of a history that begins with revision 20.
+    fn begun_late(kind: SourceKind, earlier: EarlierRevisions) -> StatusPage {
+        StatusPage {
+            source: SourceStatus::new(kind, "it".to_owned()),
+            span: RevisionSpan { oldest: Revision(20), newest: Revision(704), compacted: Some(Revision(20)) },
+            earlier,
+            one_moment: None,
+            dated: None,
+            release: None,
+            release_bounds: None,
+            census: Census::default(),
+            is_sampled: false,
+            notes: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_kine_database_says_how_far_its_compaction_is_behind() {
-        let shown = |kind: SourceKind, compacted: i64| {
-            let report = StatusPage {
-                source: SourceStatus::new(kind, "state.db".to_owned()),
-                span: RevisionSpan { oldest: Revision(compacted), newest: Revision(704), compacted: Some(Revision(compacted)) },
-                one_moment: None,
-                dated: None,
-                release: None,
-                release_bounds: None,
-                census: Census::default(),
-                is_sampled: false,
-                notes: Vec::new(),
-            };
-            let page = plain(|out| page(&report, out));
+        let shown = |kind: SourceKind| {
+            let page = plain(|out| page(&begun_late(kind, EarlierRevisions::Compacted), out));
             page.lines().find(|line| line.starts_with("compacted ")).unwrap().to_owned()
         };
         let kine = "compacted     at revision 20, 684 revisions before the newest: older states and changes are gone";
-        assert_eq!(shown(SourceKind::Kine, 20), kine);
+        assert_eq!(shown(SourceKind::Kine), kine);
         // How much an etcd keeps is a setting of its API server.
-        assert_eq!(shown(SourceKind::Db, 20), "compacted     at revision 20: older states and changes are gone");
+        assert_eq!(shown(SourceKind::Db), "compacted     at revision 20: older states and changes are gone");
+    }
+
+    #[test]
+    fn nothing_was_compacted_of_a_recording_or_a_bundle() {
+        for (kind, earlier, source, begins) in [
+            (
+                SourceKind::Recording,
+                EarlierRevisions::NotRecorded,
+                "a recording of a running etcd",
+                "at revision 20: what happened before was not recorded",
+            ),
+            (
+                SourceKind::Bundle,
+                EarlierRevisions::LeftOut,
+                "a bundle, which is a slice of a cluster",
+                "at revision 20: what happened before was left out of the bundle",
+            ),
+        ] {
+            let report = begun_late(kind, earlier);
+            let shown = plain(|out| page(&report, out));
+            assert!(
+                shown.contains(&format!("\nsource        {source}\n")) && shown.contains(&format!("\nbegins        {begins}\n")),
+                "{shown}"
+            );
+            assert!(!shown.contains("compacted") && !shown.contains("gone"), "{shown}");
+            let document = serde_json::to_value(Status::from(&report)).unwrap();
+            assert_eq!(document["revisions"]["compacted"], serde_json::Value::Null);
+            assert_eq!(document["revisions"]["oldestReadable"], 20);
+            let one_moment = StatusPage { one_moment: Some(None), ..report };
+            assert!(!plain(|out| page(&one_moment, out)).contains("begins"));
+        }
     }
 }

@@ -56,9 +56,16 @@ fn foot(page: &UsagePage) -> Vec<String> {
 
 /// How much was written, compared with the live data, and what growth follows.
 fn head(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
-    let lines = [Some(("written", written(page))), Some(("live", live(page))), idle_part(page).map(|text| ("idle", text))];
-    let lines = lines.into_iter().chain([growth(page).map(|text| ("growth", text)), database(page).map(|text| ("database", text))]);
-    lines.flatten().try_for_each(|(what, text)| {
+    let slice = page.is_slice().then(|| "a slice of a cluster: all figures are the slice's, not the cluster's".to_owned());
+    let lines = [
+        slice.map(|text| ("bundle", text)),
+        Some(("written", written(page))),
+        Some(("live", live(page))),
+        idle_part(page).map(|text| ("idle", text)),
+        growth(page).map(|text| ("growth", text)),
+        if page.is_slice() { slice_file(page).map(|text| ("file", text)) } else { database(page).map(|text| ("database", text)) },
+    ];
+    lines.into_iter().flatten().try_for_each(|(what, text)| {
         let style = if what == "written" { STRONG } else { PLAIN };
         writeln!(out, "{what:<10}{}", paint(style, text))
     })
@@ -92,6 +99,12 @@ fn growth(page: &UsagePage) -> Option<String> {
     let about = if page.has_bytes { "" } else { "about " };
     let (live, written) = (bytes(live.abs() as u64), bytes(written as u64));
     Some(format!("{about}{sign}{live} an hour in what is live; {about}{written} an hour is written"))
+}
+
+/// The file of a bundle, which has no quota.
+fn slice_file(page: &UsagePage) -> Option<String> {
+    let quota = if page.quota.is_some() { "; a slice does not show when the cluster reaches its quota" } else { "" };
+    (page.source.file_bytes > 0).then(|| format!("{}{quota}", bytes(page.source.file_bytes)))
 }
 
 /// The database, and when it is full.

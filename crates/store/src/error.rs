@@ -1,6 +1,6 @@
 //! What can go wrong when reading etcd, structured so that `cli` can say what to do next.
 
-use super::{KeyRange, Revision};
+use super::{EarlierRevisions, KeyRange, Revision};
 
 /// The result of reading a source.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -9,13 +9,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Error {
-    /// The requested revision was compacted.
-    #[error("revision {asked} was compacted away; the oldest that can be read is {oldest}")]
+    /// The requested revision was compacted, or a recording or a bundle begins after it.
+    #[error("revision {asked} {earlier}; the oldest that can be read is {oldest}")]
     Compacted {
         /// The requested revision.
         asked: Revision,
         /// The oldest that can still be read.
         oldest: Revision,
+        /// What became of it.
+        earlier: EarlierRevisions,
     },
     /// The requested revision lies between those of several sources.
     #[error("revision {asked} is in none of the sources, which are readable up to {before} ({ends}) and from {after} ({begins})")]

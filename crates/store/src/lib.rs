@@ -37,7 +37,7 @@ pub use member_log::{
     Call, CalledCompare, CalledOperation, CalledPut, CalledTxn, CompareRelation, CompareTarget, LogState, LoggedCall, MemberLog,
 };
 pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, WatchItem};
-pub use revision::{At, Revision, RevisionSpan};
+pub use revision::{At, EarlierRevisions, Revision, RevisionSpan};
 pub use shortcuts::{NoShortcuts, Shortcuts};
-pub use source::{Facts, HistoryKind, LateDamage, LiveEtcd, Source, VersionIndex};
+pub use source::{Facts, HistoryKind, LateDamage, LiveEtcd, Source, VersionIndex, Withheld};
 pub use status::{Checksum, Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, SourceKind, SourceStatus};

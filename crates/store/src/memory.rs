@@ -7,8 +7,8 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
 use super::{
-    At, Companion, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, MemberLog, NoShortcuts, Result, Revision,
-    RevisionSpan, Source, SourceStatus, Until, VersionIndex, Want, WatchItem,
+    At, Companion, EarlierRevisions, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, MemberLog, NoShortcuts, Result,
+    Revision, RevisionSpan, Source, SourceStatus, Until, VersionIndex, Want, WatchItem, Withheld,
 };
 
 /// Files read into an index; nothing happens after it is made.
@@ -95,7 +95,7 @@ impl MemorySource {
         }
         self.versions.layer_at(asked).map(|layer| (asked, layer)).ok_or_else(|| {
             let oldest = self.versions.spans().map(|span| span.oldest).filter(|&oldest| oldest > asked).min();
-            Error::Compacted { asked, oldest: oldest.unwrap_or(self.span.oldest) }
+            Error::Compacted { asked, oldest: oldest.unwrap_or(self.span.oldest), earlier: EarlierRevisions::Compacted }
         })
     }
 }
@@ -107,6 +107,8 @@ impl Source for MemorySource {
         let is_one_moment = self.versions.is_one_moment();
         Facts {
             history: if is_one_moment { HistoryKind::OneMoment } else { HistoryKind::Changes },
+            earlier: EarlierRevisions::Compacted,
+            withheld: Withheld::default(),
             has_all_keys: self.has_all_keys,
             damage: &self.damage,
             left_out: &self.left_out,

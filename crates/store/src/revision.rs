@@ -35,6 +35,29 @@ pub enum At {
     Revision(Revision),
 }
 
+/// What became of the revisions before the oldest that a source can read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
+pub enum EarlierRevisions {
+    /// They were compacted.
+    #[default]
+    Compacted,
+    /// They were not recorded: the recording begins after them, or was interrupted.
+    NotRecorded,
+    /// They were left out of a bundle, which is a slice of another source.
+    LeftOut,
+}
+
+impl fmt::Display for EarlierRevisions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Compacted => "was compacted away",
+            Self::NotRecorded => "was not recorded",
+            Self::LeftOut => "was left out of the bundle",
+        })
+    }
+}
+
 /// The revisions a source can answer for, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RevisionSpan {
@@ -42,6 +65,7 @@ pub struct RevisionSpan {
     pub oldest: Revision,
     /// The newest revision.
     pub newest: Revision,
-    /// The revision of the last compaction, if there was one; reading at it still works.
+    /// The revision of the last compaction, or the one that a recording or a bundle begins with, if there was one; reading at it still works.
+    /// `Facts::earlier` says which.
     pub compacted: Option<Revision>,
 }

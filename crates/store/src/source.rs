@@ -6,8 +6,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::{
-    Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, MemberLog, Result,
-    Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, EarlierRevisions, Error, KeyRange, KeyValue, Listing, MemberHashes,
+    MemberLog, Result, Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
 };
 
 /// A read-only view of etcd's key space over a span of revisions.
@@ -37,6 +37,10 @@ pub trait Source: Shortcuts + Send + Sync {
 pub struct Facts<'a> {
     /// How much of the past it holds.
     pub history: HistoryKind,
+    /// What became of the revisions before its oldest.
+    pub earlier: EarlierRevisions,
+    /// Which values are not as they were stored: those of a bundle.
+    pub withheld: Withheld<'a>,
     /// Whether it has every key of etcd. A recording may have been made of some.
     pub has_all_keys: bool,
     /// What could not be read when the source was opened, one message per item. Results may be incomplete because of it.
@@ -55,6 +59,15 @@ pub struct Facts<'a> {
     pub log: Option<&'a dyn MemberLog>,
     /// The running etcd that answers, alone or together with files; `None` if only files do, which nobody else waits for.
     pub live: Option<&'a dyn LiveEtcd>,
+}
+
+/// Values that a bundle does not hold as they were stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Withheld<'a> {
+    /// Whether masks or pseudonyms stand in for the values of Secrets.
+    pub secret_values: bool,
+    /// The classes of values that pseudonyms stand in for, as `bundle --redact` names them.
+    pub classes: &'a [String],
 }
 
 /// How much of the past a source holds.

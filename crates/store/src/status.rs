@@ -16,6 +16,8 @@ pub enum SourceKind {
     Kine,
     /// A recording of a running etcd.
     Recording,
+    /// A bundle: a slice of another source.
+    Bundle,
     /// API objects as kubectl prints them: one revision.
     Objects,
     /// The audit log of API servers, without their etcd.
@@ -155,7 +157,7 @@ pub struct SourceStatus {
     pub gaps: Vec<PartGap>,
     /// The alarms that are raised.
     pub alarms: Vec<Alarm>,
-    /// What a recording does not hold because its recorder was not to record it, each a phrase: `Secrets`.
+    /// What a recording or a bundle does not hold because it was not to, each a phrase: `Secrets`.
     pub not_recorded: Vec<String>,
     /// What the SHA-256 at the end of each database file that was read says.
     pub checksums: Vec<Checksum>,
@@ -182,6 +184,14 @@ pub enum Checksum {
 }
 
 impl SourceStatus {
+    /// Whether all of it is bundles, which hold a slice of a cluster.
+    pub fn is_bundle(&self) -> bool {
+        match &self.parts[..] {
+            [] => self.kind == SourceKind::Bundle,
+            parts => parts.iter().all(|part| part.kind == SourceKind::Bundle),
+        }
+    }
+
     /// The status of a source of which nothing is known yet.
     pub fn new(kind: SourceKind, name: String) -> Self {
         Self {

@@ -11,6 +11,7 @@ use ketcd_render::bundle::{is_report, leak_words, write_report};
 use ketcd_render::contract::bundle::{Bundle as WrittenBundle, Redaction};
 use ketcd_store::recording::{BundleWriter, MissingRevisions, RecordingScope, begins_as_packed};
 
+use super::redaction::Redacting;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::destination::{Input, Replacing, check_file};
 use crate::cli::system::files;
@@ -101,16 +102,15 @@ impl WrittenFile {
     ///
     /// # Errors
     /// It holds some of that: where, not what. It is removed.
-    pub(super) async fn search(&self, redactor: &Redactor) -> Result<()> {
+    pub(super) async fn search(&self, redacting: &Redacting) -> Result<()> {
         let path = self.file.path().to_string_lossy().into_owned();
         let source = ketcd_store::load::open(&[path], &|_| None)?;
-        let found = leaks(source.as_ref(), redactor).await?;
+        let found = leaks(source.as_ref(), &redacting.redactor).await?;
         if found.is_empty() {
             return Ok(());
         }
         let places = leak_words(&found);
-        Err(Error::new(format!("no file was written, because it would still hold what was to go: {places}"))
-            .hint("please report this; until then choose fewer objects, or classes that cover it (--redact all)"))
+        Err(Error::new(format!("no file was written, because it would still hold what was to go: {places}")).hint(redacting.hint_of_leak()))
     }
 
     /// Gives it its name.

@@ -2,17 +2,17 @@
 
 mod file;
 mod redaction;
+mod scope;
 
 use std::path::Path;
 
 use ketcd_render::bundle as render;
 use ketcd_render::contract::bundle::{Bundle, BundleFile as RenderedFile, Redaction};
 use ketcd_render::json;
-use ketcd_store::recording::{BundleScope, RecordingScope};
 
 use crate::cli::connection::inputs::inputs;
 use crate::cli::invocation::invocation;
-use crate::cli::outcome::{Error, Outcome, Result};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, progress};
 use crate::cli::session::Session;
 use file::{BundleFile, ReportFile};
@@ -50,12 +50,12 @@ pub(in crate::cli) async fn bundle(session: &Session, asked: &AskedBundle<'_>, o
     if let Some(Redacting { redactor, .. }) = &mut redacting {
         slice.learn(redactor).await?;
     }
-    let scope = scope(session, &slice, redacting.as_ref()).await?;
+    let scope = scope::of(session, &slice, redacting.as_ref()).await?;
     let redactor = redacting.as_mut().map(|redacting| &mut redacting.redactor);
     let (written, summary) = file.write(&slice, scope, redactor).await?;
-    if let Some(Redacting { redactor, .. }) = &redacting {
+    if let Some(redacting) = &redacting {
         progress::start("searching the bundle for what was redacted".to_owned());
-        written.search(redactor).await?;
+        written.search(redacting).await?;
     }
     let (name, window) = (asked.out.display().to_string(), session.window_in_head().await?);
     let report_name = report.as_ref().map(ReportFile::name).unwrap_or_default();
@@ -75,27 +75,4 @@ pub(in crate::cli) async fn bundle(session: &Session, asked: &AskedBundle<'_>, o
         _ => render::write_text(&bundle, &next, out)?,
     }
     Ok(Outcome::Found)
-}
-
-/// What the bundle says that it is of. Nothing in it names an object.
-async fn scope(session: &Session, slice: &ketcd_cluster::bundle::Bundle<'_>, redacting: Option<&Redacting>) -> Result<RecordingScope> {
-    let status = session.cluster.source.status().await.map_err(Error::from)?;
-    let mut left_out = vec!["what the stories of the chosen objects do not need".to_owned()];
-    if !session.cluster.options.show_secrets {
-        left_out.push("values of Secrets (bundle --show-secrets holds them)".to_owned());
-    }
-    if slice.has_decisions {
-        left_out.push("of other pods and nodes all that no scheduler reads".to_owned());
-    }
-    let redacted: Vec<String> = redacting.iter().flat_map(|redacting| redacting.class_names()).collect();
-    if !redacted.is_empty() {
-        left_out.push(format!("what was redacted: {}", redacted.join(", ")));
-    }
-    Ok(RecordingScope {
-        cluster_id: status.cluster_id.filter(|_| redacting.is_none()),
-        left_out,
-        api_server: slice.is_of_api_server.then(String::new),
-        bundle: Some(BundleScope { one_moment: slice.is_one_moment, redacted }),
-        ..RecordingScope::default()
-    })
 }

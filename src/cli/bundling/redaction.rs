@@ -50,6 +50,14 @@ impl Redacting {
     pub(super) fn class_names(&self) -> Vec<String> {
         Class::CHOICES.iter().filter(|(_, class)| self.choice.has(*class)).map(|(name, _)| (*name).to_owned()).collect()
     }
+
+    /// What to do where the bundle would hold what was to go.
+    pub(super) fn hint_of_leak(&self) -> &'static str {
+        match Class::CHOICES.iter().all(|(_, class)| self.choice.has(*class)) {
+            true => "please report this; until then choose fewer objects",
+            false => "please report this; until then choose fewer objects, or classes that cover it (--redact all)",
+        }
+    }
 }
 
 impl RedactionArgs {
@@ -148,6 +156,10 @@ mod tests {
         let salt = |given: Option<&str>| args(Some("names"), given).read(false).unwrap().unwrap().salt;
         assert_eq!((salt(None), salt(Some("of ours"))), (Salt::Random, Salt::Given));
         assert_eq!(args(Some("names"), None).read(false).unwrap().unwrap().class_names(), ["names", "namespaces"]);
+        let hint = |classes: &str| args(Some(classes), None).read(false).unwrap().unwrap().hint_of_leak();
+        assert!(hint("names").ends_with("(--redact all)"));
+        assert_eq!(hint("all"), hint("names,values,addresses,identities"));
+        assert!(!hint("all").contains("--redact"));
         assert_eq!(args(None, None).report_path(Path::new("a/b.ketcd")), Path::new("a/b.ketcd.redacted.txt"));
     }
 }

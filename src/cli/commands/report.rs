@@ -90,7 +90,8 @@ impl Ask for ReportArgs {
         let span = session.cluster.source.span().await?;
         let revisions = (span.oldest.max(session.cluster.counted_after()), session.cluster.revision().await?);
         let release = session.cluster.release().to_string();
-        let mut reach = reach_words(span.compacted, session.cluster.source.is_one_moment());
+        let source = &session.cluster.source;
+        let mut reach = reach_words(span.compacted, source.facts().earlier, source.is_one_moment());
         if let Some(window) = session.cluster.window().await? {
             reach = format!("{reach}; {}", window_words(&window));
         }

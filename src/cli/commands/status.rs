@@ -58,7 +58,8 @@ impl Ask for StatusArgs {
         let Contents { one_moment, dated, census, is_sampled, problems, refusal } = contents;
         let notes = problems.into_iter().chain(refusal.map(|refusal| counted(&refusal.problem))).collect();
         let (release, release_bounds) = (session.cluster.release_evidence.release(), session.cluster.release_evidence.bounds());
-        let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, notes };
+        let earlier = session.cluster.source.facts().earlier;
+        let page = StatusPage { source, span, earlier, one_moment, dated, release, release_bounds, census, is_sampled, notes };
         let outcome = if page.has_problems() { Outcome::Damaged } else { outcome };
         match &session.format {
             Format::Table | Format::Wide => status::page(&page, out)?,

@@ -1,8 +1,10 @@
 //! `ketcd bundle`: a slice answers as the whole does, nothing that was to go is in it, and what is refused.
 
+mod again;
 mod canaries;
 mod cut_short;
 mod levels;
+mod registries;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -9,8 +9,8 @@ use async_stream::try_stream;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use ketcd_store::{
-    At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceKind,
-    SourceStatus, Until, Want, WatchItem,
+    At, EarlierRevisions, Error, Event, EventKind, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Result, Revision, RevisionSpan,
+    Source, SourceKind, SourceStatus, Until, Want, WatchItem, Withheld,
 };
 use serde_json::Value;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -372,6 +372,8 @@ impl Source for ApiServer {
     fn facts(&self) -> Facts<'_> {
         Facts {
             history: HistoryKind::Changes,
+            earlier: EarlierRevisions::Compacted,
+            withheld: Withheld::default(),
             has_all_keys: false,
             damage: &[],
             left_out: &[],

@@ -4,7 +4,7 @@ use async_stream::try_stream;
 use bytes::Bytes;
 use form_urlencoded::Serializer;
 use futures_util::Stream;
-use ketcd_store::{Error, KeyRange, KeyValue, Result, Revision, Want};
+use ketcd_store::{EarlierRevisions, Error, KeyRange, KeyValue, Result, Revision, Want};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -121,7 +121,7 @@ fn entries(client: &Client, resource: &Resource, text: &Bytes, at: Revision, wan
 
 fn failed(client: &Client, resource: &Resource, at: Revision, failure: Failure) -> Error {
     if failure.is_expired() {
-        return Error::Compacted { asked: at, oldest: at.after() };
+        return Error::Compacted { asked: at, oldest: at.after(), earlier: EarlierRevisions::Compacted };
     }
     if failure.is_future() {
         return Error::Future { asked: at, newest: at.before() };

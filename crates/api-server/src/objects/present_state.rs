@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::{BoxFuture, FutureExt, TryFutureExt};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use ketcd_store::{
-    At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, Listing, NoShortcuts, Origin, Result, Revision, RevisionSpan,
-    Source, SourceKind, SourceStatus, Sources, Until, Want, WatchItem,
+    At, EarlierRevisions, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, Listing, NoShortcuts, Origin, Result, Revision,
+    RevisionSpan, Source, SourceKind, SourceStatus, Sources, Until, Want, WatchItem, Withheld,
 };
 use tokio::sync::OnceCell;
 
@@ -181,6 +181,8 @@ impl Source for PresentState {
     fn facts(&self) -> Facts<'_> {
         Facts {
             history: HistoryKind::OneMoment,
+            earlier: EarlierRevisions::Compacted,
+            withheld: Withheld::default(),
             has_all_keys: false,
             damage: &[],
             left_out: &[],

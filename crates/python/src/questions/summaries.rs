@@ -40,7 +40,8 @@ pub(super) async fn status(cluster: &Cluster, lines: &mut Lines) -> Result<(), F
     let span = cluster.readable_span().await?;
     let Contents { one_moment, dated, census, is_sampled, problems, .. } = cluster.contents(&source, span, false).await?;
     let (release, release_bounds) = (cluster.release_evidence.release(), cluster.release_evidence.bounds());
-    let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, notes: problems };
+    let earlier = cluster.source.facts().earlier;
+    let page = StatusPage { source, span, earlier, one_moment, dated, release, release_bounds, census, is_sampled, notes: problems };
     let mut document = Vec::new();
     json::write_document(&Status::from(&page), &mut document)?;
     Ok(lines.send(document)?)

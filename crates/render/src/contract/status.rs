@@ -26,8 +26,8 @@ pub struct Status<'a> {
     pub keys: u64,
     /// Versions of Kubernetes found in the data.
     pub kubernetes: Kubernetes<'a>,
-    /// What a recording does not hold because its recorder was not to record it, such as Secrets; one phrase per item. For people: the words are not
-    /// part of the contract.
+    /// What a recording or a bundle does not hold because it was not to, such as Secrets; one phrase per item. For people: the words are not part of
+    /// the contract.
     pub not_recorded: &'a [String],
     /// What else is to be known of the source, and not a problem of it: which files of a folder are read, what is not etcd's data, what is odd about
     /// the times in it. For people: the words
@@ -146,7 +146,8 @@ pub struct Recoverable {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Revisions {
-    /// The revision at which etcd compacted; null where it never did, and for an audit log, which does not say.
+    /// The revision at which etcd compacted; null where it never did, and where the source does not say: an audit log, or a recording or bundle, which
+    /// begin with `oldestReadable`.
     pub compacted: Option<i64>,
     /// The newest revision.
     pub newest: i64,
@@ -192,6 +193,8 @@ pub enum SourceKind {
     Kine,
     /// A recording of a running etcd, as `ketcd record` makes it.
     Recording,
+    /// A slice of another source, as `ketcd bundle` makes it.
+    Bundle,
     /// API objects as kubectl prints them.
     Objects,
     /// The audit log of API servers, without their etcd.
@@ -318,8 +321,10 @@ fn problems(report: &StatusPage) -> Vec<Cow<'_, str>> {
 
 fn revisions(report: &StatusPage) -> Revisions {
     let StatusPage { span, dated, .. } = report;
+    let is_compacted =
+        report.earlier == ketcd_store::EarlierRevisions::Compacted && report.source.kind != ketcd_store::SourceKind::AuditLog;
     Revisions {
-        compacted: span.compacted.filter(|_| report.source.kind != ketcd_store::SourceKind::AuditLog).map(|revision| revision.0),
+        compacted: span.compacted.filter(|_| is_compacted).map(|revision| revision.0),
         newest: span.newest.0,
         newest_time: Time::of(dated.map(|(_, newest)| newest)),
         newest_time_in_objects: report.one_moment.flatten().map(Time),
@@ -330,7 +335,7 @@ fn revisions(report: &StatusPage) -> Revisions {
     }
 }
 
-mirrored!(ketcd_store::SourceKind => SourceKind: Live, Db, DataDir, Kine, Recording, Objects, AuditLog; _);
+mirrored!(ketcd_store::SourceKind => SourceKind: Live, Db, DataDir, Kine, Recording, Bundle, Objects, AuditLog; _);
 
 impl<'a> From<&'a ketcd_store::Member> for Member<'a> {
     fn from(member: &'a ketcd_store::Member) -> Self {

@@ -32,7 +32,7 @@ pub struct Usage<'a> {
     pub compared_every: u64,
     /// Whether values were read. Where not, bytes are null, and growth is estimated from the keys and the size of the database.
     pub counts_bytes: bool,
-    /// Days until what is live has filled the quota; null where that is not known, and where it does not grow.
+    /// Days until what is live has filled the quota; null where that is not known, as of a bundle, and where it does not grow.
     pub days_to_quota: Option<f64>,
     /// Bytes that were written by bytes that are live; null where bytes are not known.
     pub history_to_live: Option<f64>,
@@ -50,6 +50,8 @@ pub struct Usage<'a> {
     pub quota: Option<u64>,
     /// By resource, the most changes first.
     pub resources: Vec<UsageRow<'a>>,
+    /// Whether the source is a bundle: all figures are then those of a slice of the cluster.
+    pub slice: bool,
     /// What was counted.
     pub span: CountedSpan,
     /// All of it.
@@ -211,6 +213,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             namespaces: rows(page, By::Namespace, &page.namespaces),
             quota: page.quota,
             resources: rows(page, By::Resource, &page.resources),
+            slice: page.is_slice(),
             span: CountedSpan {
                 after: page.span.0.0,
                 after_time: page.times.map(|(from, _)| Time(from.time)),

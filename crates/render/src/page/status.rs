@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use ketcd_history::clock::Dated;
 use ketcd_kube::Release;
 use ketcd_scheduler::cluster::Census;
-use ketcd_store::{RevisionSpan, SourceStatus};
+use ketcd_store::{EarlierRevisions, RevisionSpan, SourceStatus};
 
 /// All that `status` shows.
 pub struct StatusPage {
@@ -13,6 +13,8 @@ pub struct StatusPage {
     pub source: SourceStatus,
     /// The readable revisions.
     pub span: RevisionSpan,
+    /// What became of the revisions before those.
+    pub earlier: EarlierRevisions,
     /// Where it is the state of one moment: the newest time in it.
     pub one_moment: Option<Option<Timestamp>>,
     /// The first and the last revision that can be dated.

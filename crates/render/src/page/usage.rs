@@ -69,6 +69,11 @@ impl UsagePage {
         }
     }
 
+    /// Whether the source is a bundle, so that all figures are of a slice of the cluster.
+    pub fn is_slice(&self) -> bool {
+        self.source.is_bundle()
+    }
+
     /// Seconds of the span.
     pub fn seconds(&self) -> Option<f64> {
         self.times.map(|(from, to)| duration::seconds_between(from, to)).filter(|seconds| *seconds > 0.0)
@@ -95,8 +100,11 @@ impl UsagePage {
         Some(self.source.in_use_bytes as f64 / stored as f64)
     }
 
-    /// Days until live data fills the quota at the present rate; `None` if that is not known, or if it does not grow.
+    /// Days until live data fills the quota at the present rate; `None` if that is not known, as of a bundle, or if it does not grow.
     pub fn days_to_quota(&self) -> Option<f64> {
+        if self.is_slice() {
+            return None;
+        }
         let room = self.quota?.saturating_sub(self.source.in_use_bytes) as f64;
         let growth = self.live_growth().filter(|growth| *growth > 0.0)?;
         Some(room / growth / 24.0)

@@ -3,7 +3,7 @@
 use ketcd_cluster::survey::RowSelection;
 use ketcd_cluster::{Window, WindowEnd};
 use ketcd_scheduler::Scheduler;
-use ketcd_store::Revision;
+use ketcd_store::{EarlierRevisions, Revision};
 
 use crate::explanation::version_evidence;
 
@@ -26,11 +26,15 @@ pub fn selection_note(selection: &RowSelection) -> String {
 }
 
 /// How far the history reaches back, as the page says it.
-pub fn reach_words(compacted: Option<Revision>, is_one_moment: bool) -> String {
-    match compacted {
+pub fn reach_words(compacted: Option<Revision>, earlier: EarlierRevisions, is_one_moment: bool) -> String {
+    match (compacted, earlier) {
         _ if is_one_moment => "the state of one moment; the past is known only from the times in the objects".to_owned(),
-        None => "complete since the cluster began".to_owned(),
-        Some(revision) => format!("revisions up to {revision} were compacted away"),
+        (None, _) => "complete since the cluster began".to_owned(),
+        (Some(revision), EarlierRevisions::Compacted) => format!("revisions up to {revision} were compacted away"),
+        (Some(revision), EarlierRevisions::NotRecorded) => format!("what happened up to revision {revision} was not recorded"),
+        (Some(revision), EarlierRevisions::LeftOut) => format!("what happened up to revision {revision} was left out of the bundle"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -122,8 +122,10 @@ fn at(page: &TriagePage<'_>) -> String {
 fn looked_at(page: &TriagePage<'_>) -> String {
     let Counts { nodes, pods, workloads } = page.counts;
     let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
-    // etcd says how it is now, not how it was; printed objects and audit logs come without one.
-    let has_etcd = !page.is_past && !matches!(page.storage.status.kind, SourceKind::Objects | SourceKind::AuditLog);
+    // etcd says how it is now, not how it was; printed objects, audit logs and bundles come without one.
+    let has_etcd = !page.is_past
+        && !page.storage.status.is_bundle()
+        && !matches!(page.storage.status.kind, SourceKind::Objects | SourceKind::AuditLog);
     let etcd = if has_etcd { ", etcd itself" } else { "" };
     let (nodes, pods, workloads) = (count(nodes, "node"), count(pods, "pod"), count(workloads, "workload"));
     format!("{nodes}, {pods}, {workloads}{etcd}")
@@ -230,13 +232,17 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result
         parts.push(format!("{}{quota}", bytes(status.file_bytes)));
     }
     if *kept > 1 {
-        let kept_by = if status.kind == SourceKind::AuditLog { "" } else { " kept" };
+        let kept_by = if status.kind == SourceKind::AuditLog || status.is_bundle() { "" } else { " kept" };
         parts.push(format!("{kept} revisions{kept_by}"));
     }
     if parts.is_empty() {
         return Ok(());
     }
-    let of = if status.kind == SourceKind::AuditLog { "log" } else { "etcd" };
+    let of = match status.kind {
+        SourceKind::AuditLog => "log",
+        _ if status.is_bundle() => "bundle",
+        _ => "etcd",
+    };
     let line = format!("{of:<4}  {}", parts.join("; "));
     let command = page.at_moment(page.invocation.ketcd("usage")).to_string();
     let width = page.width.unwrap_or(DEFAULT_COLUMNS);

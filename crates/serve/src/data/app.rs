@@ -87,7 +87,10 @@ impl App {
             At::Revision(revision) if revision > span.newest => {
                 Err(Status::bad_request(format!("revision {revision} is in the future; the newest is {}", span.newest)))
             }
-            At::Revision(revision) if revision < span.oldest => Err(StoreError::Compacted { asked: revision, oldest: span.oldest }.into()),
+            At::Revision(revision) if revision < span.oldest => {
+                let earlier = self.data.source().facts().earlier;
+                Err(StoreError::Compacted { asked: revision, oldest: span.oldest, earlier }.into())
+            }
             At::Revision(revision) => Ok(Moment { revision, time: None, after: After::Nothing }),
         }
     }

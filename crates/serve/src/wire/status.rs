@@ -233,7 +233,7 @@ impl From<StoreError> for Box<Status> {
 
 #[cfg(test)]
 mod tests {
-    use ketcd_store::{KeyRange, Revision};
+    use ketcd_store::{EarlierRevisions, KeyRange, Revision};
 
     use super::*;
 
@@ -252,7 +252,11 @@ mod tests {
     fn a_failure_has_one_meaning() {
         let (asked, oldest, problem) = (Revision(3), Revision(7), || "the words of etcd".to_owned());
         let expired = format!("410 {EXPIRED_LIST}");
-        check(|| StoreError::Compacted { asked, oldest }, "410 revision 3 was compacted away; the oldest that can be read is 7", &expired);
+        check(
+            || StoreError::Compacted { asked, oldest, earlier: EarlierRevisions::Compacted },
+            "410 revision 3 was compacted away; the oldest that can be read is 7",
+            &expired,
+        );
         let between = || StoreError::Between { asked, before: Revision(1), ends: "a".to_owned(), after: oldest, begins: "b".to_owned() };
         check(between, "410 revision 3 is in none of the sources, which are readable up to 1 (a) and from 7 (b)", &expired);
         let (denied, unreachable) = ("403 the words of etcd", "503 the words of etcd");

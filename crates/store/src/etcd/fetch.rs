@@ -13,7 +13,7 @@ use super::span::span;
 use super::trouble::{Class, Trouble};
 use super::wire::range_request;
 use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
-use crate::{Error, KeyRange, Result, Revision, Want};
+use crate::{EarlierRevisions, Error, KeyRange, Result, Revision, Want};
 
 /// Reads a page; returns how long etcd took. A page that would be too long becomes one of fewer keys.
 pub(super) async fn fetch(cluster: &Cluster, page: &mut PageRequest) -> Result<(RangeResponse, Duration)> {
@@ -65,7 +65,7 @@ pub(super) async fn error_of(cluster: &Cluster, keys: &KeyRange, revision: Optio
 async fn of_revision(cluster: &Cluster, troubles: Vec<Trouble>, asked: Option<Revision>) -> Error {
     let (Some(asked), [trouble]) = (asked, troubles.as_slice()) else { return cluster.error(troubles) };
     match (trouble.class, span(cluster).await) {
-        (Class::Compacted, Ok(span)) => Error::Compacted { asked, oldest: span.oldest },
+        (Class::Compacted, Ok(span)) => Error::Compacted { asked, oldest: span.oldest, earlier: EarlierRevisions::Compacted },
         (Class::Future, Ok(span)) => Error::Future { asked, newest: span.newest },
         (Class::Compacted | Class::Future, Err(error)) => error,
         _ => cluster.error(troubles),

@@ -17,8 +17,8 @@ use super::range::{get, is_alive};
 use super::span::span;
 use super::watch::watch;
 use crate::{
-    Error, Event, EventKind, Generations, KeyHistory, KeyRange, KeyValue, Origin, Result, Revision, Sources, Unsearched, Until, Want,
-    WatchItem,
+    EarlierRevisions, Error, Event, EventKind, Generations, KeyHistory, KeyRange, KeyValue, Origin, Result, Revision, Sources, Unsearched,
+    Until, Want, WatchItem,
 };
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
@@ -103,7 +103,8 @@ impl FoundVersion {
             Self::Kept(version) => (version.mod_revision, EventKind::Put, version),
             Self::Put(revision) => {
                 let version = get(cluster, key, revision, Want::Values).await?;
-                let version = version.ok_or_else(|| Error::Compacted { asked: revision, oldest: revision.after() })?;
+                let (oldest, earlier) = (revision.after(), EarlierRevisions::Compacted);
+                let version = version.ok_or(Error::Compacted { asked: revision, oldest, earlier })?;
                 (revision, EventKind::Put, version)
             }
             Self::Deleted(revision) => (revision, EventKind::Delete, deleted(key, revision)),

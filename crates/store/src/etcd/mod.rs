@@ -41,8 +41,8 @@ use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::{
-    At, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, MemberHashes, Result, Revision, RevisionSpan,
-    Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
+    At, EarlierRevisions, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, MemberHashes, Result,
+    Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem, Withheld,
 };
 use client::Cluster;
 
@@ -73,6 +73,8 @@ impl Source for EtcdSource {
     fn facts(&self) -> Facts<'_> {
         Facts {
             history: HistoryKind::Changes,
+            earlier: EarlierRevisions::Compacted,
+            withheld: Withheld::default(),
             has_all_keys: true,
             damage: &[],
             left_out: &[],

@@ -10,8 +10,8 @@ use tokio::sync::OnceCell;
 use super::lineage::{Verdict, Witness, compare};
 use super::{Fused, gaps, not_of_one_cluster};
 use crate::{
-    At, Error, Event, EventKind, Generations, KeyRange, KeyValue, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus,
-    Sources, Until, Want, WatchItem,
+    At, EarlierRevisions, Error, Event, EventKind, Generations, KeyRange, KeyValue, Origin, PartGap, Result, Revision, RevisionSpan,
+    Source, SourceStatus, Sources, Until, Want, WatchItem,
 };
 
 /// Says something that the user should know while a question is still being answered.
@@ -216,7 +216,7 @@ impl LivePart {
                 found => return Ok((oldest, numbered(found?.into_iter().filter(|entry| entry.mod_revision.0 >= from)))),
             }
         }
-        Err(Error::Compacted { asked: Revision(from), oldest: self.source.span().await?.oldest })
+        Err(Error::Compacted { asked: Revision(from), oldest: self.source.span().await?.oldest, earlier: EarlierRevisions::Compacted })
     }
 
     async fn alive(&self, ranges: &[KeyRange], at: Revision) -> Result<Vec<KeyValue>> {

@@ -28,8 +28,8 @@ use tokio::sync::OnceCell;
 
 use crate::arrival::each_once;
 use crate::{
-    Arrival, Arrivals, At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing,
-    PartGap, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, Companion, EarlierRevisions, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue,
+    LateDamage, Listing, PartGap, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem, Withheld,
 };
 use lineage::{Verdict, Witness, compare};
 use live::LivePart;
@@ -53,6 +53,10 @@ pub(crate) struct Fused {
     /// Those of `left_out` that are not a problem of the files.
     notes: Vec<String>,
     companions: Vec<Companion>,
+    /// Whether one of them is a bundle without the values of Secrets.
+    lacks_secret_values: bool,
+    /// The classes of values that were replaced in one of them.
+    redacted: Vec<String>,
     /// Between files.
     gaps: Vec<PartGap>,
     /// Those of all sources' gaps, by their places, that a reading came past.
@@ -79,11 +83,19 @@ impl Fused {
         }
         let gaps = gaps::between(&parts);
         let (mut damage, mut left_out, mut companions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lacks_secret_values, mut redacted) = (false, Vec::<String>::new());
         let mut notes = unproven;
         for part in &parts {
             let PartState::Open(source) = &part.held else { continue };
             left_out.extend_from_slice(source.left_out());
             companions.extend_from_slice(source.facts().companions);
+            let Withheld { secret_values, classes } = source.facts().withheld;
+            lacks_secret_values |= secret_values;
+            for class in classes {
+                if !redacted.contains(class) {
+                    redacted.push(class.clone());
+                }
+            }
             match covering(&parts, part) {
                 _ if !part.is_damaged() => {}
                 Some(whole) => notes.extend(source.damage().iter().map(|problem| replaced(problem, whole))),
@@ -97,7 +109,7 @@ impl Fused {
         }
         left_out.extend(notes.iter().cloned());
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
-        Ok(Self { parts, live, pool, damage, left_out, unfinished: Vec::new(), notes, companions, gaps, passed, recovered })
+        Ok(Self { parts, live, pool, damage, left_out, unfinished: Vec::new(), notes, companions, lacks_secret_values, redacted, gaps, passed, recovered })
     }
 
     /// The same, with what else is damaged or left out (also because it was not written to its end), what was chosen, and what configuration was found,
@@ -121,9 +133,18 @@ impl Fused {
         self.pool.get(&self.parts, number)
     }
 
+    /// The file that reaches back the furthest.
+    fn oldest_file(&self) -> Option<&Part> {
+        self.parts.iter().filter(|part| !part.is_empty()).min_by_key(|part| part.span.oldest)
+    }
+
+    /// What became of the revisions before the oldest of the files.
+    fn earlier(&self) -> EarlierRevisions {
+        self.oldest_file().map(|part| part.earlier).unwrap_or_default()
+    }
+
     fn span_of_files(&self) -> RevisionSpan {
-        let oldest = self.parts.iter().filter(|part| !part.is_empty()).map(|part| part.span).min_by_key(|span| span.oldest);
-        let (oldest, compacted) = oldest.map_or((Revision(1), None), |span| (span.oldest, span.compacted));
+        let (oldest, compacted) = self.oldest_file().map_or((Revision(1), None), |part| (part.span.oldest, part.span.compacted));
         let newest = self.parts.iter().map(|part| part.span.newest).max().unwrap_or(Revision(1));
         RevisionSpan { oldest, newest, compacted }
     }
@@ -253,6 +274,8 @@ impl Source for Fused {
     fn facts(&self) -> Facts<'_> {
         Facts {
             history: HistoryKind::Changes,
+            earlier: self.earlier(),
+            withheld: Withheld { secret_values: self.lacks_secret_values, classes: &self.redacted },
             has_all_keys: self.live.is_some() || self.parts.iter().any(Part::has_all_keys),
             damage: &self.damage,
             left_out: &self.left_out,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::load::Peek;
-use crate::{Result, RevisionSpan, Source, SourceKind};
+use crate::{EarlierRevisions, Result, RevisionSpan, Source, SourceKind};
 
 pub(crate) type Opener = Box<dyn Fn() -> Result<Box<dyn Source>> + Send + Sync>;
 
@@ -16,6 +16,8 @@ pub(crate) struct Part {
     pub cluster_id: Option<String>,
     /// The revisions that can be read. A live etcd's are asked for when they are needed.
     pub span: RevisionSpan,
+    /// What became of the revisions before those.
+    pub earlier: EarlierRevisions,
     has_all_keys: bool,
     pub held: PartState,
     /// What could not be read of it, once it was opened.
@@ -39,12 +41,13 @@ impl Part {
     /// A part that stays open.
     pub(crate) fn open(name: &str, kind: SourceKind, cluster_id: Option<String>, span: RevisionSpan, source: Box<dyn Source>) -> Self {
         let facts = source.facts();
-        let (has_all_keys, damage) = (facts.has_all_keys, OnceLock::from(facts.damage.to_vec()));
+        let (has_all_keys, earlier, damage) = (facts.has_all_keys, facts.earlier, OnceLock::from(facts.damage.to_vec()));
         Self {
             name: name.into(),
             kind,
             cluster_id,
             span,
+            earlier,
             has_all_keys,
             held: PartState::Open(source.into()),
             damage,
@@ -64,8 +67,8 @@ impl Part {
 
     /// The same, where its revisions are known.
     pub(crate) fn closed(name: &str, span: RevisionSpan, held: PartState) -> Self {
-        let (damage, late) = (OnceLock::new(), Mutex::default());
-        Self { name: name.into(), kind: SourceKind::Db, cluster_id: None, span, has_all_keys: true, held, damage, late }
+        let (damage, late, earlier) = (OnceLock::new(), Mutex::default(), EarlierRevisions::Compacted);
+        Self { name: name.into(), kind: SourceKind::Db, cluster_id: None, span, earlier, has_all_keys: true, held, damage, late }
     }
 
     /// Whether it has all keys. A recording may have been made of some.

@@ -10,7 +10,7 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use super::Fused;
 use super::lineage::events;
 use super::part::PartState;
-use crate::{At, Error, EventKind, KeyRange, KeyValue, Listing, Origin, Result, Revision, Source, SourceKind, Want};
+use crate::{At, EarlierRevisions, Error, EventKind, KeyRange, KeyValue, Listing, Origin, Result, Revision, Source, SourceKind, Want};
 
 /// Where a state is read.
 enum StatePlace<'a> {
@@ -85,7 +85,7 @@ impl Fused {
         let mut damaged = None;
         for number in places {
             let source = self.source(number)?;
-            if self.parts[number].kind == SourceKind::Recording && !has_state(&*source, asked).await? {
+            if matches!(self.parts[number].kind, SourceKind::Recording | SourceKind::Bundle) && !has_state(&*source, asked).await? {
                 continue;
             }
             if !self.parts[number].is_damaged() {
@@ -110,11 +110,15 @@ impl Fused {
             (Some(&(ends, _, before)), Some(&(begins, after, _))) => {
                 Error::Between { asked, before, ends: ends.to_owned(), after, begins: begins.to_owned() }
             }
-            (None, Some(&(_, oldest, _))) => Error::Compacted { asked, oldest },
+            (None, Some(&(_, oldest, _))) => Error::Compacted { asked, oldest, earlier: self.earlier() },
             (newest, None) => {
                 let newest = newest.map_or(self.span_of_files().newest, |span| span.2);
                 // A recording may lack the state although it reaches that far.
-                if asked > newest { Error::Future { asked, newest } } else { Error::Compacted { asked, oldest: newest } }
+                if asked > newest {
+                    Error::Future { asked, newest }
+                } else {
+                    Error::Compacted { asked, oldest: newest, earlier: EarlierRevisions::NotRecorded }
+                }
             }
         })
     }

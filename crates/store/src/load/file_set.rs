@@ -252,8 +252,8 @@ fn open_part(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>
     #[cfg(feature = "recording")]
     if matches!(found, PathContent::Recording) {
         let recording = RecordingSource::open(path)?;
-        let (span, cluster_id) = (recording.whole_span(), recording.cluster_id().map(str::to_owned));
-        return Ok(Part::open(path, SourceKind::Recording, cluster_id, span, Box::new(recording)));
+        let (kind, span, cluster_id) = (recording.kind(), recording.whole_span(), recording.cluster_id().map(str::to_owned));
+        return Ok(Part::open(path, kind, cluster_id, span, Box::new(recording)));
     }
     let mut builder = VersionsBuilder::within(&limits.budget());
     let mut objects = Objects::new(key_of, limits.budget());

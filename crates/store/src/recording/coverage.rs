@@ -6,6 +6,8 @@ const MOST_HOLES: usize = 8;
 
 /// What a recorder leaves out by default.
 const SECRETS_COVERAGE: &str = "Secrets";
+/// What cannot be recorded through an API server.
+const API_SERVER_COVERAGE: &str = "keys and bytes of etcd that the API server does not return, through which it was recorded";
 
 /// Runs of revisions, joined where they touch.
 pub(super) fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
@@ -63,8 +65,9 @@ pub(super) fn not_asked(scope: &RecordingScope) -> Vec<String> {
         SECRETS_COVERAGE => format!("{SECRETS_COVERAGE} (record --show-secrets records them)"),
         other => other.to_owned(),
     }));
-    if scope.api_server.is_some() {
-        phrases.push("keys and bytes of etcd that the API server does not return, through which it was recorded".to_owned());
+    // A bundle of such a recording has taken it over.
+    if scope.api_server.is_some() && !phrases.iter().any(|phrase| phrase == API_SERVER_COVERAGE) {
+        phrases.push(API_SERVER_COVERAGE.to_owned());
     }
     phrases
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Withheld;
+
 /// The version of the format: 3 may name the version that a change replaced, 2 notes when changes arrived, 1 does not. What reads a recording refuses one of a version that it does not know.
 pub(super) const FORMAT_VERSION: u32 = 3;
 /// The oldest version that is read.
@@ -40,9 +42,19 @@ pub struct BundleScope {
     /// Whether the source had the state of one moment and no history.
     #[serde(default)]
     pub one_moment: bool,
-    /// The classes of values that were replaced; none where all is as it was stored.
+    /// The classes of values that were replaced, in this bundle or in one that it was made of; none where all is as it was stored.
     #[serde(default)]
     pub redacted: Vec<String>,
+    /// Whether masks or pseudonyms stand in for the values of Secrets.
+    #[serde(default)]
+    pub masks_secrets: bool,
+}
+
+impl BundleScope {
+    /// The values that it does not hold as they were stored.
+    pub(super) fn withheld(&self) -> Withheld<'_> {
+        Withheld { secret_values: self.masks_secrets, classes: &self.redacted }
+    }
 }
 
 /// What a file holds.

@@ -14,8 +14,8 @@ use super::file_reader::{FileReader, Read};
 use super::look::{DirectoryListing, RecordedFile};
 use crate::arrival::each_once;
 use crate::{
-    Arrival, Arrivals, At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Origin,
-    Result, Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, EarlierRevisions, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing,
+    NoShortcuts, Origin, Result, Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until, Want, WatchItem,
 };
 
 /// The first revision that can hold a change: an empty store is at 1.
@@ -94,6 +94,16 @@ impl RecordingSource {
         self.cluster_id.as_deref()
     }
 
+    /// Whether it is a recording of a running etcd or a bundle.
+    pub(crate) fn kind(&self) -> SourceKind {
+        if self.bundle.is_some() { SourceKind::Bundle } else { SourceKind::Recording }
+    }
+
+    /// What became of the revisions before its oldest.
+    fn earlier(&self) -> EarlierRevisions {
+        if self.bundle.is_some() { EarlierRevisions::LeftOut } else { EarlierRevisions::NotRecorded }
+    }
+
     pub(crate) fn whole_span(&self) -> RevisionSpan {
         let oldest = self.oldest();
         let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
@@ -118,7 +128,9 @@ impl RecordingSource {
         }
         let Some(state) = self.state_for(at) else {
             let later = self.states.iter().filter_map(|state| state.facts.upto()).find(|&begin| begin > at);
-            return Err(Error::Compacted { asked: Revision(at), oldest: Revision(later.unwrap_or_else(|| self.oldest())) });
+            // The source of a bundle may lack revisions in between too.
+            let earlier = if at < self.oldest() { self.earlier() } else { EarlierRevisions::NotRecorded };
+            return Err(Error::Compacted { asked: Revision(at), oldest: Revision(later.unwrap_or_else(|| self.oldest())), earlier });
         };
         let begin = state.facts.upto().unwrap_or(at);
         let mut alive: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
@@ -246,6 +258,8 @@ impl Source for RecordingSource {
                 Some(BundleScope { one_moment: true, .. }) => HistoryKind::OneMoment,
                 _ => HistoryKind::Changes,
             },
+            earlier: self.earlier(),
+            withheld: self.bundle.as_ref().map(BundleScope::withheld).unwrap_or_default(),
             has_all_keys: false,
             damage: &self.damage,
             left_out: &self.left_out,
@@ -265,7 +279,7 @@ impl Source for RecordingSource {
             in_use_bytes: self.bytes,
             not_recorded: self.not_asked.clone(),
             problems: [&self.damage[..], &self.left_out, &self.reader.found()].concat(),
-            ..SourceStatus::new(SourceKind::Recording, self.name.clone())
+            ..SourceStatus::new(self.kind(), self.name.clone())
         };
         ready(Ok(status)).boxed()
     }

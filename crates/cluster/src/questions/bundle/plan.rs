@@ -93,6 +93,11 @@ impl Bundle<'_> {
         if self.is_one_moment { At::Newest } else { At::Revision(self.from) }
     }
 
+    /// Whether the values of Secrets are in it: they are asked for, and the source holds them. What stands in for them elsewhere is masked.
+    pub fn holds_secrets(&self) -> bool {
+        self.cluster.options.show_secrets && !self.cluster.source.facts().withheld.secret_values
+    }
+
     /// Whether changes follow that state.
     pub(super) fn has_changes(&self) -> bool {
         !self.is_one_moment && self.from < self.to

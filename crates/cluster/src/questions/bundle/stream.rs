@@ -52,7 +52,7 @@ impl Bundle<'_> {
     /// # Errors
     /// The source cannot be read.
     pub async fn learn(&self, redactor: &mut Redactor) -> Result<()> {
-        let values = Values::new(self.cluster, &self.prefix);
+        let values = Values::new(self.cluster, &self.prefix, self.holds_secrets());
         let mut pending = Batch::default();
         let mut learn = |pending: &mut Batch<StreamStep>| {
             for (step, kept) in pending.look(|step| kept(&values, step)) {
@@ -152,7 +152,8 @@ struct Writing<'w> {
     pending: Batch<StreamStep>,
     clock: Option<Arc<Clock>>,
     redactor: Option<&'w mut Redactor>,
-    show_secrets: bool,
+    /// Whether the values of Secrets are in it.
+    holds_secrets: bool,
     summary: BundleSummary,
     last: Revision,
     counted: HashSet<Bytes>,
@@ -162,11 +163,11 @@ impl<'w> Writing<'w> {
     fn new(bundle: &Bundle<'_>, clock: Option<Arc<Clock>>, redactor: Option<&'w mut Redactor>) -> Self {
         let (from, to) = (bundle.from, bundle.to);
         Self {
-            values: Values::new(bundle.cluster, &bundle.prefix),
+            values: Values::new(bundle.cluster, &bundle.prefix, bundle.holds_secrets()),
             pending: Batch::default(),
             clock,
             redactor,
-            show_secrets: bundle.cluster.options.show_secrets,
+            holds_secrets: bundle.holds_secrets(),
             summary: BundleSummary { objects: 0, reduced: 0, revisions: 0, masked: 0, left_out: 0, from, to, times: (None, None) },
             last: from,
             counted: HashSet::new(),
@@ -259,7 +260,7 @@ impl<'w> Writing<'w> {
             KeptDepth::Scheduling(_) => self.summary.reduced += 1,
             KeptDepth::Presence => {}
         }
-        self.summary.masked += u64::from(depth == KeptDepth::Whole && !self.show_secrets && is_secret_key(key));
+        self.summary.masked += u64::from(depth == KeptDepth::Whole && !self.holds_secrets && is_secret_key(key));
     }
 
     fn key(&mut self, key: &Bytes) -> Bytes {

@@ -15,13 +15,14 @@ pub(super) struct Values {
     open: Decoder,
     /// The same with masked Secrets.
     masked: Decoder,
-    show_secrets: bool,
+    holds_secrets: bool,
 }
 
 impl Values {
-    pub(super) fn new(cluster: &Cluster, prefix: &str) -> Self {
+    /// Decodes what is stored; values of Secrets are written only where the bundle is to hold them.
+    pub(super) fn new(cluster: &Cluster, prefix: &str, holds_secrets: bool) -> Self {
         let stored = Decoder::for_stored_values().with_prefix(prefix).with_key_ring(cluster.options.keys.clone());
-        Self { open: stored.clone().showing_secrets(true), masked: stored, show_secrets: cluster.options.show_secrets }
+        Self { open: stored.clone().showing_secrets(true), masked: stored, holds_secrets }
     }
 
     /// Returns the object in a value as far as it is kept, before it is redacted; `None` where it cannot be decoded.
@@ -44,7 +45,7 @@ impl Values {
     /// Returns what is written where nothing is redacted; `None` where that might hold what was to go, as the value cannot be decoded.
     pub(super) fn written(&self, entry: &KeyValue, depth: KeptDepth) -> Option<Bytes> {
         match depth {
-            KeptDepth::Whole if is_secret_key(&entry.key) && !self.show_secrets => self.masked(entry),
+            KeptDepth::Whole if is_secret_key(&entry.key) && !self.holds_secrets => self.masked(entry),
             KeptDepth::Whole => Some(entry.value.clone()),
             KeptDepth::Scheduling(_) | KeptDepth::Presence => {
                 let mut kept = self.kept(entry, depth)?;

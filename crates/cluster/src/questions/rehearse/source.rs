@@ -123,6 +123,7 @@ fn rehearsed(found: &Verification) -> RehearsedSource {
     let of_kind = match found.kind {
         SourceKind::Live => "it runs: nothing needs to be restored to have this state",
         SourceKind::Recording => "etcd does not start on a recording: its objects can be extracted",
+        SourceKind::Bundle => "etcd does not start on a bundle: its objects can be extracted",
         SourceKind::Objects => "etcd does not start on printed objects: they can be extracted",
         SourceKind::AuditLog => "etcd does not start on an audit log: its objects can be extracted",
         _ => "",

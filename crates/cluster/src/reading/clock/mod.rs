@@ -208,7 +208,7 @@ impl Cluster {
         if self.source.is_shared() { Ok(Some(Timestamp::now())) } else { self.newest_time().await }
     }
 
-    /// Notes how far the history reaches back where it was compacted: what came before is unknown.
+    /// Notes how far the history reaches back where that is not to the beginning: what came before is unknown.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -225,7 +225,8 @@ impl Cluster {
         }
         let clock = self.clock().await?;
         let dated = clock.date(span.oldest).zip(clock.newest());
-        self.note(Notice::Reach { oldest: span.oldest, dated, is_live: self.source.is_shared() });
+        let earlier = self.source.facts().earlier;
+        self.note(Notice::Reach { oldest: span.oldest, dated, earlier, is_live: self.source.is_shared() });
         Ok(())
     }
 

@@ -127,7 +127,7 @@ mod tests {
     use futures_util::stream::BoxStream;
 
     use ketcd_store::load::Limits;
-    use ketcd_store::{Facts, Listing, NoShortcuts, RevisionSpan, SourceStatus, Until, WatchItem};
+    use ketcd_store::{EarlierRevisions, Facts, Listing, NoShortcuts, RevisionSpan, SourceStatus, Until, WatchItem};
 
     use super::*;
     use crate::files;
@@ -155,7 +155,9 @@ mod tests {
         fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, ketcd_store::Result<Listing<'_>>> {
             let oldest = Revision(self.oldest.0 + self.requests.fetch_add(1, Ordering::Relaxed) / 2);
             match at {
-                At::Revision(asked) if asked < oldest => ready(Err(StoreError::Compacted { asked, oldest })).boxed(),
+                At::Revision(asked) if asked < oldest => {
+                    ready(Err(StoreError::Compacted { asked, oldest, earlier: EarlierRevisions::Compacted })).boxed()
+                }
                 at => self.file.range(keys, at, want),
             }
         }

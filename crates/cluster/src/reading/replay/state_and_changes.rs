@@ -73,8 +73,8 @@ impl Feed<'_> {
             changes.push(Event::put(entry, Origin::Live));
         }
         if let Some((_, revision)) = first.filter(|(version, _)| *version > 1) {
-            let oldest = source.span().await?.oldest;
-            return Err(StoreError::Compacted { asked: revision.before(), oldest }.into());
+            let (oldest, earlier) = (source.span().await?.oldest, source.facts().earlier);
+            return Err(StoreError::Compacted { asked: revision.before(), oldest, earlier }.into());
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<PageWindow> {
         one_moment: cluster.source.is_one_moment(),
         outages,
         outages_left,
-        reach: reach_words(span.compacted, cluster.source.is_one_moment()),
+        reach: reach_words(span.compacted, cluster.source.facts().earlier, cluster.source.is_one_moment()),
         release: cluster.release().to_string(),
         source: cluster.source.status().await?.name,
     })

@@ -176,8 +176,8 @@ mod tests {
     use ketcd_cluster::{Cluster, Options};
     use ketcd_kube::api::Catalog;
     use ketcd_store::{
-        At, Error, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Origin, RevisionSpan, Source, SourceStatus, Sources, Until, Want,
-        WatchItem,
+        At, EarlierRevisions, Error, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Origin, RevisionSpan, Source, SourceStatus,
+        Sources, Until, Want, WatchItem, Withheld,
     };
 
     use super::*;
@@ -192,6 +192,8 @@ mod tests {
             let history = HistoryKind::Changes;
             Facts {
                 history,
+                earlier: EarlierRevisions::Compacted,
+                withheld: Withheld::default(),
                 has_all_keys: true,
                 damage: &[],
                 left_out: &[],
@@ -258,7 +260,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_was_compacted_is_shown_without_its_last_version() {
-        let frame = deletion(|| Error::Compacted { asked: Revision(7), oldest: Revision(8) }).await.unwrap();
+        let frame =
+            deletion(|| Error::Compacted { asked: Revision(7), oldest: Revision(8), earlier: EarlierRevisions::Compacted }).await.unwrap();
         assert_eq!(frame["type"], "DELETED");
         assert_eq!(frame["object"]["metadata"]["annotations"]["ketcd/undecoded"], "its last version was compacted away");
         let unreachable = deletion(|| Error::Remote { endpoint: String::new(), problem: "no answer".to_owned(), hint: None }).await;

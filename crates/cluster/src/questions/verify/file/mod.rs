@@ -92,7 +92,7 @@ fn pages(kind: SourceKind) -> Option<&'static str> {
         SourceKind::Db => Some("pages, tree and freelist are whole"),
         SourceKind::DataDir => Some("pages, tree and log are whole"),
         SourceKind::Kine => Some("pages and rows are whole"),
-        SourceKind::Recording => Some("its files are as its manifest says"),
+        SourceKind::Recording | SourceKind::Bundle => Some("its files are as its manifest says"),
         SourceKind::Live | SourceKind::Objects | SourceKind::AuditLog => None,
         #[cfg(not(ketcd_exhaustive))]
         _ => None,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use ketcd_scheduler::{Agreement, LeaderLock};
 use ketcd_store::load::{self, Limits};
-use ketcd_store::{Facts, Listing, NoShortcuts, RevisionSpan, Source, SourceStatus, Until, WatchItem};
+use ketcd_store::{EarlierRevisions, Facts, Listing, NoShortcuts, RevisionSpan, Source, SourceStatus, Until, WatchItem};
 use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
 
@@ -116,7 +116,9 @@ impl Faulty {
                 after: Revision(after),
                 begins: "b".to_owned(),
             }),
-            Fault::Compacted(oldest) if asked.0 > 2 && asked.0 < oldest => Some(StoreError::Compacted { asked, oldest: Revision(oldest) }),
+            Fault::Compacted(oldest) if asked.0 > 2 && asked.0 < oldest => {
+                Some(StoreError::Compacted { asked, oldest: Revision(oldest), earlier: EarlierRevisions::Compacted })
+            }
             _ => None,
         }
     }
