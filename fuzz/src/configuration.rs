@@ -17,7 +17,7 @@ pub fn encryption_configuration(data: &[u8]) {
     if data.starts_with(b"k8s:enc:") {
         let keys = KeyRing::new(&EncryptionConfig::parse(ENCRYPTION_CONFIG).unwrap());
         let _ = keys.seal_of(data).to_string();
-        let _ = Decoder::new().with_key_ring(keys).decode(SEALED_KEY, data, 7);
+        let _ = Decoder::new().with_storage(None, keys).decode(SEALED_KEY, data, 7);
         return;
     }
     let Ok(text) = std::str::from_utf8(data) else { return };

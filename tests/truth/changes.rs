@@ -90,7 +90,7 @@ fn a_clock_of_parts_is_that_of_whole_objects() {
             let (decoder, revision) = (Decoder::new(), step.event.revision);
             let object = is_put.then(|| decoder.decode(key, value, mod_revision.0));
             whole.observe(revision, key, *version == 1, object.as_ref().and_then(|decoded| decoded.object()));
-            let object = is_put.then(|| decoder.decode_only(key, value, mod_revision.0, StampCollector::looked_at()));
+            let object = is_put.then(|| decoder.only(StampCollector::looked_at()).decode(key, value, mod_revision.0));
             part.observe(revision, key, *version == 1, object.as_ref().and_then(|decoded| decoded.object()));
         }
         assert_eq!(format!("{:?}", part.finish()), format!("{:?}", whole.finish()), "{capture}");

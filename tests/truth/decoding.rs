@@ -184,11 +184,11 @@ fn a_part_is_a_part_of_the_whole() {
 fn is_a_part(decoder: &Decoder, value: &[u8], wanted: &FieldSet, which: &str) {
     let whole = decoder.decode(b"", value, 7);
     let (mut metadata, mut text) = (Vec::new(), Vec::new());
-    let row = match decoder.decode_row::<Value>(b"", value, 7, wanted, &mut metadata) {
+    let row = match decoder.only(wanted).decode_row::<Value>(b"", value, 7, &mut metadata) {
         Ok((object, unknown_fields)) => (Body::Object(object.into()), unknown_fields),
         Err(opaque) => (Body::Opaque(opaque), Vec::new()),
     };
-    let only = decoder.decode_only(b"", value, 7, wanted);
+    let only = decoder.only(wanted).decode(b"", value, 7);
     let mut kept = whole.object().cloned();
     kept.iter_mut().for_each(|object| wanted.keep(object));
     for (body, unknown_fields) in [(&only.body, &only.unknown_fields), (&row.0, &row.1)] {
@@ -213,7 +213,7 @@ fn typed<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(pairs: &[
         let revision = (compared % 3) * 1_000;
         let Body::Object(object) = decoder.decode(b"", value, revision).body else { panic!("{id} is opaque") };
         match (decoder.decode_as::<T>(b"", value, revision), serde_json::from_value::<T>(object.into_value())) {
-            (Ok(wire), Ok(json)) => {
+            (Ok((wire, _)), Ok(json)) => {
                 compared += 1;
                 assert_eq!(wire, json, "{id}");
             }

@@ -37,7 +37,7 @@ impl Cluster {
         let mut cluster = Self::new(Box::new(Shared(Arc::clone(self))), options);
         cluster.release_evidence = self.release_evidence.clone();
         cluster.decoder = self.decoder.clone();
-        cluster.reporting_decoder = self.decoder.clone().with_observer(cluster.problems.clone());
+        cluster.reporting_decoder = self.decoder.clone().with_observer(Some(cluster.problems.clone()));
         cluster.prefix = OnceCell::new_with(self.prefix.get().cloned());
         cluster.audit = Arc::clone(&self.audit);
         cluster.dates = dates;

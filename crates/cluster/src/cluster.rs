@@ -66,10 +66,6 @@ impl Cluster {
     /// Returns the cluster that a source holds. Nothing is read yet: [`Cluster::announce`] says what will be read, [`Cluster::begin`] begins.
     pub fn new(source: Box<dyn Source>, options: Options) -> Self {
         let prefix = options.prefix.as_deref().map(ketcd_kube::normalize_prefix);
-        let decoder = match &prefix {
-            Some(prefix) => Decoder::new().with_prefix(prefix),
-            None => Decoder::new(),
-        };
         let pass = HistoryPass::default();
         Self {
             source: HistoryCache::before(source, &pass),
@@ -77,7 +73,7 @@ impl Cluster {
             since: None,
             until: None,
             release_evidence: ReleaseEvidence::default(),
-            decoder: decoder.with_key_ring(options.keys.clone()).showing_secrets(options.show_secrets),
+            decoder: Decoder::new().with_storage(prefix.as_deref(), options.keys.clone()).showing_secrets(options.show_secrets),
             reporting_decoder: Decoder::new(),
             problems: Arc::new(Problems::new(options.report_unknown, options.notices.clone())),
             prefix: OnceCell::new_with(prefix),

@@ -34,7 +34,7 @@ impl Cluster {
                 decoder.with_release(self.release_evidence.release().unwrap_or_default()).showing_newer_fields()
             }
         };
-        self.reporting_decoder = self.decoder.clone().with_observer(self.problems.clone());
+        self.reporting_decoder = self.decoder.clone().with_observer(Some(self.problems.clone()));
         if self.pass.is_wanted() {
             self.read_once().await?;
         }

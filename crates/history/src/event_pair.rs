@@ -114,7 +114,7 @@ impl EventPair {
         }
         let before = if let PrevVersion::Version(last) = &self.prev { Some(last) } else { None };
         let now = &self.event.key_value;
-        decoder.decode_apart(&now.key, before.map(stored), stored(now), kept, lean)
+        Apart::of(decoder, &now.key, before.map(stored), stored(now), kept, lean)
     }
 
     fn change(self, before: ObjectVersion, after: ObjectVersion) -> Change {
@@ -128,7 +128,7 @@ impl EventPair {
 
 /// Decodes what shows who deleted a version; `None` if the whole version is needed.
 fn decode_seen(version: &KeyValue, decoder: &Decoder) -> Option<ObjectVersion> {
-    let decoded = decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &LOOKED_AT_OF_DELETED);
+    let decoded = decoder.only(&LOOKED_AT_OF_DELETED).decode(&version.key, &version.value, version.mod_revision.0);
     match decoded.body {
         Body::Object(object) if decoded.unknown_fields.is_empty() => Some(object.into()),
         _ => None,

@@ -44,7 +44,7 @@ pub use custom_schemas::CustomSchemas;
 pub use decoder::decode_count::decodes;
 #[doc(hidden)]
 pub use decoder::{Apart, StoredVersion};
-pub use decoder::{COMPACT_REV_KEY, Decoder, Excerpt, SearchedText, Shown, ShownValue};
+pub use decoder::{COMPACT_REV_KEY, Decoder, Excerpt, Partial, SearchedText, Shown, ShownValue};
 pub use dns_name::{is_dns_label, is_dns_subdomain};
 pub use encoder::{ENVELOPE_TAIL, EncodeError, Encoder, append_watch_event, encode, envelope_head};
 pub use field_selector::FieldSelector;

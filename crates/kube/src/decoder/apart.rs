@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::fault::{Fault, Result};
-use super::identity::Place;
+use super::identity::{Identity, Place};
 use super::stored::Wire;
 use super::typed::FieldValue;
 use super::values::{Items, JsonValue};
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, decode_count, go_text, text};
+use super::{Decoder, decode_count, go_text, text};
 use crate::field_set::FieldSet;
 use crate::object::Object;
 use crate::proto::table::{Message, Row, Type};
@@ -38,44 +38,43 @@ pub struct Apart {
     pub after: Object,
 }
 
-impl Decoder {
+impl Apart {
     /// Decodes `after`, and of it and `before` only members in which they differ, and those in `kept`: of a list of which only some members are kept
     /// it makes no others, even where it differs. The text is `lean` without `metadata.managedFields`, which `kept` must then have: so they are checked.
     /// Reports nothing.
     ///
     /// `None` where the bytes alone do not show it: values that are sealed, not protobuf, of different kinds, damaged or masked, that the server changes
     /// on their way, or that have unknown fields. [`Decoder::decode`] decodes those too.
-    #[doc(hidden)]
-    pub fn decode_apart(
-        &self,
+    pub fn of(
+        decoder: &Decoder,
         key: &[u8],
         before: Option<StoredVersion<'_>>,
         after: StoredVersion<'_>,
         kept: &FieldSet,
         lean: bool,
-    ) -> Option<Apart> {
+    ) -> Option<Self> {
         let is_kept = |path: [&str; 2]| kept.member(path[0]).and_then(|member| member.member(path[1])).is_some();
         debug_assert!(!lean || is_kept(["metadata", "managedFields"]), "managedFields would not be checked");
         let plain = |version: StoredVersion<'_>| {
             decode_count::add();
-            self.plain(key, version.value)
+            decoder.plain(key, version.value)
         };
         let wire = plain(after)?;
         let mut text = Vec::with_capacity(after.value.len() * 2);
-        let mut context = wire.context(self, after.value);
-        let identity = wire.identity(after.mod_revision, Part { is_lean: lean, wanted: None });
+        let mut context = wire.context(decoder, after.value);
+        let identity = Identity { is_lean: lean, ..wire.identity(after.mod_revision) };
         text::append_object(&mut context, wire.message, wire.object, &identity, &mut text).ok()?;
         go_text::undo_go_escapes(&mut text);
         let side = |context, object, version: StoredVersion<'_>| Side { context, object, revision: version.mod_revision };
         let old = match before {
-            None => side(wire.context(self, after.value), wire.object, after),
+            None => side(wire.context(decoder, after.value), wire.object, after),
             Some(before) => {
                 let old = plain(before).filter(|old| old.is_of_kind(&wire))?;
-                side(old.context(self, before.value), old.object, before)
+                side(old.context(decoder, before.value), old.object, before)
             }
         };
         let [before, after] = Sides { old, new: side(context, wire.object, after) }.object(&wire, kept)?;
-        Some(Apart { text, before: before.into(), after: after.into() })
+        Some(Self { text, before: before.into(), after: after.into() })
     }
 }
 
@@ -109,7 +108,7 @@ impl<'v> Sides<'v> {
     /// What is made of both objects; `None` where one is damaged or has fields that are not shown.
     fn object(mut self, wire: &Wire, kept: &FieldSet) -> Option<[Value; 2]> {
         let spans = [self.old.object, self.new.object];
-        let identity = wire.identity(0, Part { is_lean: false, wanted: None });
+        let identity = Identity { is_lean: false, ..wire.identity(0) };
         let mut made = self.members(wire.message, spans, Place::Root(&identity), Some(kept)).ok()?;
         for members in &mut made {
             members.insert("kind".to_owned(), identity.kind.into());

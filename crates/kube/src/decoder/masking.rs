@@ -2,7 +2,8 @@
 
 use super::fault::Result;
 use super::stored::Stored;
-use super::{Decoder, Part, secret};
+use super::{Decoder, WithUnknown, secret};
+use crate::field_set::FieldSet;
 use crate::object::{Object, UnknownField};
 
 impl Decoder {
@@ -17,16 +18,16 @@ impl Decoder {
         stored: Stored,
         value: &[u8],
         mod_revision: i64,
-        part: Part<'_>,
-    ) -> Result<(Object, Vec<UnknownField>)> {
+        wanted: Option<&FieldSet>,
+    ) -> Result<WithUnknown<Object>> {
         if matches!(&stored, Stored::Protobuf(wire) if wire.is_plain) || !self.masks(key, value) {
-            let (object, unknown) = self.value(stored, value, mod_revision, part)?;
+            let (object, unknown) = self.value(stored, value, mod_revision, wanted)?;
             return Ok((object.into(), unknown));
         }
         // What is to be masked depends on the whole object.
-        let (object, mut unknown) = self.value(stored, value, mod_revision, Part { wanted: None, ..part })?;
+        let (object, mut unknown) = self.value(stored, value, mod_revision, None)?;
         let mut object = secret::mask(key, object);
-        part.wanted.into_iter().for_each(|wanted| object.keep(wanted));
+        wanted.into_iter().for_each(|wanted| object.keep(wanted));
         unknown.iter_mut().for_each(UnknownField::mask);
         Ok((object, unknown))
     }

@@ -17,21 +17,31 @@ use super::wire::Span;
 use crate::object::Decoded;
 use crate::proto::table::{Message, Type};
 
-impl Decoder {
+impl SearchedText {
     /// As [`Decoder::decode`], but only what may show one of the texts needs to be there. Members and entries of maps that do not are left out, items of
     /// lists that do not are null; of an item that does, all members stay that are not lists or maps, so that it can be named. The rest is looked through:
     /// faults in it still count as faults of the object, and its unknown fields are noted.
-    pub fn decode_showing(&self, key: &[u8], value: &[u8], mod_revision: i64, text: &SearchedText) -> Decoded {
-        let made = self.read(key, value, |stored, value| match stored {
-            Stored::Protobuf(wire) if wire.is_plain => {
-                let mut context = wire.context(self, value);
-                let identity = wire.identity(mod_revision, self.whole());
-                let object = Matching { context: &mut context, text }.members(wire.message, wire.object, Place::Root(&identity), false)?;
-                Ok((Value::Object(object).into(), context.unknown))
-            }
-            stored => self.object(key, stored, value, mod_revision, self.whole()),
+    ///
+    /// `None` where the bytes show that the object has none of the texts, which is certain. What cannot be opened or recognised may have any, and so may a
+    /// Secret whose values are masked.
+    pub fn decode(&self, decoder: &Decoder, key: &[u8], value: &[u8], mod_revision: i64) -> Option<Decoded> {
+        let open = decoder.unsealed(key, value);
+        if open.as_ref().is_ok_and(|value| !self.may_be_shown(decoder, key, value)) {
+            return None;
+        }
+        let made = open.and_then(|value| {
+            decoder.read_open(key, &value, |stored| match stored {
+                Stored::Protobuf(wire) if wire.is_plain => {
+                    let mut context = wire.context(decoder, &value);
+                    let identity = wire.identity(mod_revision);
+                    let mut matching = Matching { context: &mut context, text: self };
+                    let object = matching.members(wire.message, wire.object, Place::Root(&identity), false)?;
+                    Ok((Value::Object(object).into(), context.unknown))
+                }
+                stored => decoder.object(key, stored, &value, mod_revision, None),
+            })
         });
-        self.decoded(key, mod_revision, made)
+        Some(decoder.decoded(key, mod_revision, made))
     }
 }
 
@@ -158,7 +168,8 @@ mod tests {
     }
 
     fn shown(value: &[u8], text: &SearchedText) -> Value {
-        let Body::Object(object) = Decoder::new().decode_showing(POD_KEY, value, 7, text).body else { panic!("it is a pod") };
+        let decoded = text.decode(&Decoder::new(), POD_KEY, value, 7).expect("the text is in the value");
+        let Body::Object(object) = decoded.body else { panic!("it is a pod") };
         object.into_value()
     }
 
@@ -171,10 +182,10 @@ mod tests {
         let wanted = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "mesh-proxy:1"}},
             "spec": {"containers": [null, {"name": "mesh", "image": "mesh-proxy:1", "env": [null, {"name": "B", "value": "mesh-proxy:1"}], "resources": {}}]}});
         assert_eq!(shown(&pod(), &text("mesh-proxy")), wanted);
-        assert_eq!(shown(&pod(), &text("no such text")), json!({"apiVersion": "v1", "kind": "Pod"}));
+        assert_eq!(text("no such text").decode(&Decoder::new(), POD_KEY, &pod(), 7), None);
         let managers = shown(&pod(), &text("kubelet-web").in_managers(true));
         assert_eq!(managers["metadata"]["managedFields"][0]["manager"], "kubelet-web");
-        assert_eq!(shown(&pod(), &text("kubelet-web"))["metadata"].get("managedFields"), None);
+        assert_eq!(shown(&pod(), &text("kubelet-web")), json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}}));
         // A text that may be anywhere needs all.
         assert_eq!(shown(&pod(), &text("true"))["status"]["phase"], "Running");
     }
@@ -185,7 +196,7 @@ mod tests {
         let at = damaged.windows(7).position(|bytes| bytes == b"Running").unwrap();
         // The phase is longer than the rest of the value.
         damaged[at - 1] = 0x7f;
-        let decode = |text: &SearchedText| Decoder::new().decode_showing(POD_KEY, &damaged, 7, text).body;
-        assert!(matches!(decode(&text("mesh-proxy")), Body::Opaque(_)));
+        let decode = |text: &SearchedText| text.decode(&Decoder::new(), POD_KEY, &damaged, 7).map(|decoded| decoded.body);
+        assert!(matches!(decode(&text("mesh-proxy")), Some(Body::Opaque(_))));
     }
 }

@@ -4,9 +4,8 @@ use serde::Deserialize;
 
 use super::fault::Fault;
 use super::stored::Stored;
-use super::{Decoder, Part, broken, go_text, text};
-use crate::field_set::FieldSet;
-use crate::object::{Body, Decoded, Object, Opaque, UnknownField};
+use super::{Decoder, Partial, WithUnknown, broken, go_text, text};
+use crate::object::{Body, Decoded, Object, Opaque};
 
 impl Decoder {
     /// Appends the JSON of the object's `metadata` as [`Decoder::decode_text`] does of the object. The rest is not looked at, and nothing is reported.
@@ -19,58 +18,57 @@ impl Decoder {
         let written = self.read(key, value, |stored, value| match stored {
             Stored::Protobuf(wire) if wire.is_plain => {
                 let mut context = wire.context(self, value);
-                text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)
+                text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision), out)
             }
-            stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
+            stored => self.object(key, stored, value, mod_revision, None).map(|(object, _)| append_metadata(&object, out)),
         });
         if written.is_err() {
             out.truncate(start);
         }
         written
     }
+}
 
-    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and also appends the JSON of
-    /// `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata` only once. Appends nothing if the value is opaque.
+impl Partial<'_> {
+    /// As [`Partial::decode_as`], and appends the JSON of `metadata` to `out`, as [`Decoder::decode_metadata_text`] does, but checks `metadata` only once.
+    /// Reports what [`Decoder::decode`] does. Appends nothing if the value is opaque.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
     #[doc(hidden)]
     pub fn decode_row<'v, T: Deserialize<'v>>(
-        &self,
+        self,
         key: &[u8],
         value: &'v [u8],
         mod_revision: i64,
-        wanted: &FieldSet,
         out: &mut Vec<u8>,
-    ) -> Result<(T, Vec<UnknownField>), Opaque> {
+    ) -> Result<WithUnknown<T>, Opaque> {
+        let Self { decoder, wanted } = self;
         let start = out.len();
-        let whole = self.whole();
-        if let Some(wire) = self.plain(key, value) {
-            let mut context = wire.context(self, value);
-            if text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, whole), out).is_ok() {
+        if let Some(wire) = decoder.plain(key, value) {
+            let mut context = wire.context(decoder, value);
+            if text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision), out).is_ok() {
                 context.has_sound_metadata = context.unknown.is_empty();
                 context.unknown.clear();
-                let part = Part { wanted: Some(wanted), ..whole };
-                if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
-                    self.report_unknown(key, &context.unknown);
+                if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, Some(wanted))) {
+                    decoder.report_unknown(key, &context.unknown);
                     return Ok((row, context.unknown));
                 }
             }
             out.truncate(start);
         }
-        let Decoded { body, unknown_fields } = self.decode(key, value, mod_revision);
-        match body {
-            Body::Object(mut object) => {
-                append_metadata(&object, out);
-                object.keep(wanted);
-                let row = T::deserialize(object.into_value()).map_err(|error| {
-                    out.truncate(start);
-                    broken(&Fault::unfit(&error.to_string()), value)
-                })?;
-                Ok((row, unknown_fields))
-            }
-            Body::Opaque(opaque) => Err(opaque),
-        }
+        let Decoded { body, unknown_fields } = decoder.decode(key, value, mod_revision);
+        let mut object = match body {
+            Body::Object(object) => object,
+            Body::Opaque(opaque) => return Err(opaque),
+        };
+        append_metadata(&object, out);
+        object.keep(wanted);
+        let row = T::deserialize(object.into_value()).map_err(|error| {
+            out.truncate(start);
+            broken(&Fault::unfit(&error.to_string()), value)
+        })?;
+        Ok((row, unknown_fields))
     }
 }
 

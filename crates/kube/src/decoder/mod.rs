@@ -26,10 +26,10 @@ mod go_text;
 mod go_time;
 mod identity;
 mod kind_of_key;
-mod managers;
 mod masking;
 mod matching;
 mod metadata;
+mod partial;
 mod raw_json;
 mod searched;
 mod served;
@@ -53,6 +53,7 @@ pub use self::apart::{Apart, StoredVersion};
 use self::envelope::PROTOBUF_MAGIC;
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
+pub use self::partial::Partial;
 pub use self::searched::SearchedText;
 use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
@@ -67,10 +68,11 @@ use super::secret;
 ///
 /// | what | is made by |
 /// |---|---|
-/// | an object | [`decode`](Self::decode), or [`decode_only`](Self::decode_only) of some members |
-/// | what may show a text | [`decode_showing`](Self::decode_showing) |
-/// | a type | [`decode_as`](Self::decode_as), or [`decode_only_as`](Self::decode_only_as) of some members |
+/// | an object | [`decode`](Self::decode) |
+/// | a type | [`decode_as`](Self::decode_as) |
 /// | JSON text | [`decode_text`](Self::decode_text) |
+/// | some members of an object, or a type of them | [`only`](Self::only) |
+/// | what of an object may show a text | [`SearchedText::decode`] |
 /// | what tells objects apart, without decoding them | [`excerpt`](Self::excerpt) |
 ///
 /// | set by | what it changes | otherwise |
@@ -82,8 +84,7 @@ use super::secret;
 /// | [`without_managed_fields`](Self::without_managed_fields) | `metadata.managedFields` is left out | it is shown |
 /// | [`keeping_order`](Self::keeping_order) | members of JSON within a field keep their order in text | they are sorted |
 /// | [`showing_secrets`](Self::showing_secrets) | the values of Secrets are shown | they are masked |
-/// | [`with_key_ring`](Self::with_key_ring) | values sealed by encryption at rest are opened | they are opaque |
-/// | [`with_prefix`](Self::with_prefix) | where keys begin, which say the kind of their values | a usual prefix is recognised |
+/// | [`with_storage`](Self::with_storage) | where keys begin, which say the kind of their values; values sealed by encryption at rest are opened | a usual prefix is recognised; sealed values are opaque |
 /// | [`with_observer`](Self::with_observer) | who hears what an object does not show | nobody |
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
@@ -99,20 +100,8 @@ pub struct Decoder {
     observer: Option<Arc<dyn Observer>>,
 }
 
-#[derive(Clone, Copy)]
-struct Part<'w> {
-    /// Without `metadata.managedFields`.
-    is_lean: bool,
-    /// Only these members; all of them if there are none.
-    wanted: Option<&'w FieldSet>,
-}
-
-impl Part<'_> {
-    /// Leaves out what is not wanted.
-    fn keep(self, object: &mut Value) {
-        self.wanted.into_iter().for_each(|wanted| wanted.keep(object));
-    }
-}
+/// What is made of a value, and the fields that it does not show.
+type WithUnknown<T> = (T, Vec<UnknownField>);
 
 /// The values etcd takes are far smaller (1.5 MiB by default).
 const MAX_LENGTH: usize = 1 << 30;
@@ -160,16 +149,11 @@ impl Decoder {
         Self { shows_secrets: shows, ..self }
     }
 
-    /// Reports to `observer`, for each value, what its object does not show.
+    /// Reports to `observer`, for each value, what its object does not show; `None` is for values that several threads decode at once, which
+    /// [`Decoder::report`] reports in their order.
     #[must_use]
-    pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
-        Self { observer: Some(observer), ..self }
-    }
-
-    /// The same, reporting to nobody: for values that several threads decode at once, which [`Decoder::report`] reports in their order.
-    #[must_use]
-    pub fn without_observer(self) -> Self {
-        Self { observer: None, ..self }
+    pub fn with_observer(self, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self { observer, ..self }
     }
 
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
@@ -178,41 +162,26 @@ impl Decoder {
         Self { schemas: Some(schemas), ..self }
     }
 
-    /// Keys lie below this prefix, and not below a usual one: they say which kind a value must be of.
+    /// Reads what an API server stored below `prefix`, where that is not a usual one: keys say which kind a value must be of. Values that it sealed are
+    /// opened with these keys of its encryption at rest.
     #[must_use]
-    pub fn with_prefix(self, prefix: &str) -> Self {
-        Self { prefix: Some(prefix.into()), ..self }
-    }
-
-    /// Opens values sealed by encryption at rest with these keys.
-    #[must_use]
-    pub fn with_key_ring(self, keys: KeyRing) -> Self {
-        Self { keys, ..self }
-    }
-
-    /// The release whose rules hold.
-    pub fn release(&self) -> Release {
-        self.release
+    pub fn with_storage(self, prefix: Option<&str>, keys: KeyRing) -> Self {
+        Self { prefix: prefix.map(Arc::from), keys, ..self }
     }
 
     /// Decodes the object in a value. `mod_revision` becomes its `metadata.resourceVersion`; 0 leaves the stored one, which API servers keep empty.
     pub fn decode(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Decoded {
-        self.decode_part(key, value, mod_revision, self.whole())
+        self.decode_part(key, value, mod_revision, None)
     }
 
-    /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them still count as faults of the object,
-    /// and their unknown fields are noted.
-    pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
-        self.decode_part(key, value, mod_revision, Part { wanted: Some(wanted), ..self.whole() })
-    }
-
-    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, part: Part<'_>) -> Decoded {
-        let made = self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, part));
+    /// The object in a value, or these members of it.
+    fn decode_part(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: Option<&FieldSet>) -> Decoded {
+        let made = self.read(key, value, |stored, value| self.object(key, stored, value, mod_revision, wanted));
         self.decoded(key, mod_revision, made)
     }
 
     /// What became of a value, once it is reported.
-    fn decoded(&self, key: &[u8], mod_revision: i64, made: Result<(Object, Vec<UnknownField>), Opaque>) -> Decoded {
+    fn decoded(&self, key: &[u8], mod_revision: i64, made: Result<WithUnknown<Object>, Opaque>) -> Decoded {
         match made {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
@@ -228,12 +197,12 @@ impl Decoder {
     /// Opens a value, recognises what it holds, and makes something of it.
     fn read<'v, R>(&self, key: &[u8], value: &'v [u8], make: impl FnOnce(Stored, &Cow<'v, [u8]>) -> fault::Result<R>) -> Result<R, Opaque> {
         let value = self.unsealed(key, value)?;
-        make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value))
+        self.read_open(key, &value, |stored| make(stored, &value))
     }
 
-    /// As much of an object as is shown.
-    fn whole(&self) -> Part<'static> {
-        Part { is_lean: self.hides_managed_fields, wanted: None }
+    /// Recognises what an open value holds, and makes something of it.
+    fn read_open<R>(&self, key: &[u8], value: &[u8], make: impl FnOnce(Stored) -> fault::Result<R>) -> Result<R, Opaque> {
+        make(self.recognise(key, value)?).map_err(|fault| broken(&fault, value))
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -259,11 +228,11 @@ impl Decoder {
         let written = self.read(key, value, |stored, value| match stored {
             Stored::Protobuf(wire) if wire.is_plain => {
                 let mut context = wire.context(self, value);
-                text::append_object(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)?;
+                text::append_object(&mut context, wire.message, wire.object, &wire.identity(mod_revision), out)?;
                 Ok(context.unknown)
             }
             stored => {
-                let (object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+                let (object, unknown) = self.object(key, stored, value, mod_revision, None)?;
                 go_text::append_value(out, &object);
                 Ok(unknown)
             }
@@ -283,44 +252,38 @@ impl Decoder {
         }
     }
 
-    /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf. A type that borrows its
-    /// text does so from the value where it lies there as it is. The observer receives unknown fields only: a type may reject an object that is not broken.
+    /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf, and with the unknown fields.
+    /// A type that borrows its text does so from the value where it lies there as it is. The observer receives unknown fields only: a type may reject an
+    /// object that is not broken.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
-    pub fn decode_as<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
+    pub fn decode_as<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<WithUnknown<T>, Opaque> {
+        self.decode_part_as(key, value, mod_revision, None)
+    }
+
+    /// The object in a value, or these members of it, as a type.
+    fn decode_part_as<'v, T: Deserialize<'v>>(
+        &self,
+        key: &[u8],
+        value: &'v [u8],
+        mod_revision: i64,
+        wanted: Option<&FieldSet>,
+    ) -> Result<WithUnknown<T>, Opaque> {
         let (typed, unknown) = self.read(key, value, |stored, value| match (stored, value) {
             (Stored::Protobuf(wire), &Cow::Borrowed(value)) if wire.is_plain => {
                 let mut context = wire.context(self, value);
-                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, self.whole())).map_err(|unfit| unfit.0)?;
+                let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, wanted)).map_err(|unfit| unfit.0)?;
                 Ok((typed, context.unknown))
             }
             (stored, value) => {
-                let (object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+                let (object, unknown) = self.object(key, stored, value, mod_revision, wanted)?;
                 let typed = T::deserialize(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
                 Ok((typed, unknown))
             }
         })?;
         self.report_unknown(key, &unknown);
-        Ok(typed)
-    }
-
-    /// As [`Decoder::decode_only`], but into a type that borrows its text from the value where it lies there as it is, and without a report of the unknown
-    /// fields, which are returned. `None` where [`Decoder::decode_only`] has to say what it is: sealed, damaged or masked values, those that are not
-    /// protobuf, and objects that the type does not fit.
-    pub fn decode_only_as<'v, T: Deserialize<'v>>(
-        &self,
-        key: &[u8],
-        value: &'v [u8],
-        mod_revision: i64,
-        wanted: &FieldSet,
-    ) -> Option<(T, Vec<UnknownField>)> {
-        let wire = self.plain(key, value)?;
-        let mut context = wire.context(self, value);
-        let part = Part { wanted: Some(wanted), ..self.whole() };
-        let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, part)).ok()?;
-        decode_count::add();
-        Some((typed, context.unknown))
+        Ok((typed, unknown))
     }
 
     /// The object in a value that is not sealed, if it is plain.

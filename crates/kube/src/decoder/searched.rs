@@ -147,28 +147,26 @@ fn has_odd_cbor(message: &[u8]) -> bool {
     memmem::find_iter(message, &cbor::CBOR_MAGIC).any(|at| has_odd_strings(&message[at..]))
 }
 
-impl Decoder {
-    /// Whether the object in a value may show one of the texts. `false` is certain; `true` is to be decided by decoding. What cannot be opened or
-    /// recognised may show anything, and so may a Secret whose values are masked.
-    pub fn may_show(&self, key: &[u8], value: &[u8], text: &SearchedText) -> bool {
+impl SearchedText {
+    /// Whether the object in an open value may show one of the texts. `false` is certain; `true` is to be decided by decoding.
+    pub(super) fn may_be_shown(&self, decoder: &Decoder, key: &[u8], value: &[u8]) -> bool {
         // What is masked is not looked at: neither time nor reports of decoding are to depend on it.
-        if !self.shows_secrets && secret::is_secret_key(key) {
-            return true;
-        }
-        let Ok(value) = self.unsealed(key, value) else { return true };
-        text.is_in(&value)
-            || text.may_be_escaped(&value)
-            || match Envelope::of(&value) {
+        !decoder.shows_secrets && secret::is_secret_key(key)
+            || self.is_in(value)
+            || self.may_be_escaped(value)
+            || match Envelope::of(value) {
                 Err(_) | Ok(Envelope::Foreign) => true,
                 Ok(Envelope::Protobuf { api_version, kind, .. }) => {
-                    self.adds_text(&api_version, &kind)
-                        || find_message(&api_version, &kind).is_some_and(|message| text.may_be_encoded_in(message, &value))
+                    decoder.adds_text(&api_version, &kind)
+                        || find_message(&api_version, &kind).is_some_and(|message| self.may_be_encoded_in(message, value))
                 }
-                Ok(Envelope::Cbor) => has_odd_strings(&value) || self.is_conformed(key, &value),
-                Ok(Envelope::Json) => self.is_conformed(key, &value),
+                Ok(Envelope::Cbor) => has_odd_strings(value) || decoder.is_conformed(key, value),
+                Ok(Envelope::Json) => decoder.is_conformed(key, value),
             }
     }
+}
 
+impl Decoder {
     /// Whether the server shows text of an object in protobuf that is not stored in it.
     fn adds_text(&self, api_version: &str, kind: &str) -> bool {
         !self.is_for_stored
@@ -239,6 +237,10 @@ mod tests {
         SearchedText::any_of(&[text.to_owned()], false)
     }
 
+    fn may_show(key: &[u8], value: &[u8], text: &SearchedText) -> bool {
+        text.decode(&Decoder::new(), key, value, 7).is_some()
+    }
+
     /// Whether an object shows a text in a value, or with `members` in the name of a member.
     fn shows(object: &Value, text: &str, members: bool) -> bool {
         match object {
@@ -279,7 +281,7 @@ mod tests {
     #[test]
     fn escapes_of_others_than_go_are_decoded() {
         let value = |text: &str| format!(r#"{{"apiVersion":"example.com/v1","kind":"Thing","spec":"{text}"}}"#);
-        let may_show = |stored: &str, shown: &str| Decoder::new().may_show(SAMPLE_KEY, value(stored).as_bytes(), &text(shown));
+        let may_show = |stored: &str, shown: &str| may_show(SAMPLE_KEY, value(stored).as_bytes(), &text(shown));
         assert!(
             may_show(r"\u0077eb", "web") && may_show(r"a\/b-c", "a/b-c") && may_show(r"a\u003cb", "a<b") && may_show(r#"a\"b"#, "a\"b")
         );
@@ -289,9 +291,9 @@ mod tests {
     #[test]
     fn kinds_that_are_changed_on_their_way_are_decoded() {
         let stored = br#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}"#;
-        assert!(Decoder::new().may_show(b"/registry/namespaces/a", stored, &text("Active")));
+        assert!(may_show(b"/registry/namespaces/a", stored, &text("Active")));
         let sealed = b"k8s:enc:aescbc:v1:key1:0123456789abcdef";
-        assert!(Decoder::new().may_show(b"/registry/secrets/a/b", sealed, &text("anything")));
+        assert!(may_show(b"/registry/secrets/a/b", sealed, &text("anything")));
     }
 
     prop_compose! {
@@ -361,7 +363,7 @@ mod tests {
                 let parts: Vec<String> = parts.flat_map(pieces).chain([part.clone()]).filter(|part| shows(&shown, part, members)).collect();
                 for part in parts {
                     let searched = SearchedText::any_of(std::slice::from_ref(&part), members);
-                    prop_assert!(Decoder::new().may_show(SAMPLE_KEY, stored, &searched), "{:?} in {}", part, shown);
+                    prop_assert!(may_show(SAMPLE_KEY, stored, &searched), "{:?} in {}", part, shown);
                 }
             }
         }

@@ -10,8 +10,9 @@ use super::identity::Identity;
 use super::raw_json::{self, CanonicalText};
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, kind_of_key, opaque, served, typed, versions};
-use crate::object::{Opaque, UnknownField};
+use super::{Decoder, WithUnknown, broken, cbor, custom_resource_definition, foreign_reason, kind_of_key, opaque, served, typed, versions};
+use crate::field_set::FieldSet;
+use crate::object::Opaque;
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
 
@@ -50,38 +51,40 @@ impl Decoder {
                 let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
                 let changes = !self.is_for_stored && served::changes(&api_version, &kind);
                 let is_plain = !changes && !self.masks(key, value);
-                Ok(Stored::Protobuf(Wire { message, api_version, kind, object, changes, is_plain }))
+                let is_lean = self.hides_managed_fields;
+                Ok(Stored::Protobuf(Wire { message, api_version, kind, object, changes, is_plain, is_lean }))
             }
         }
     }
 
-    pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
+    pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, wanted: Option<&FieldSet>) -> Result<WithUnknown<Value>> {
+        let keep = |object: &mut Value| wanted.into_iter().for_each(|wanted| wanted.keep(object));
         let wire = match stored {
             Stored::Protobuf(wire) => wire,
             Stored::Dynamic(dynamic) => {
                 let (mut object, unknown) = self.dynamic(dynamic, mod_revision)?;
-                if part.is_lean
+                if self.hides_managed_fields
                     && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
                 {
                     metadata.remove("managedFields");
                 }
-                part.keep(&mut object);
+                keep(&mut object);
                 return Ok((object, unknown));
             }
         };
         // What the server changes may depend on other members.
-        let made = if wire.changes { Part { wanted: None, ..part } } else { part };
+        let made = wanted.filter(|_| !wire.changes);
         let mut context = wire.context(self, value);
         let mut object = Value::deserialize(wire.deserializer(&mut context, mod_revision, made)).map_err(|unfit| unfit.0)?;
         if wire.changes {
             served::serve(&mut object, &wire.api_version, &wire.kind, self.minor(wire.message));
-            part.keep(&mut object);
+            keep(&mut object);
         }
         Ok((object, context.unknown))
     }
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
-    fn dynamic(&self, Dynamic { mut object, out_of_range }: Dynamic, mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
+    fn dynamic(&self, Dynamic { mut object, out_of_range }: Dynamic, mod_revision: i64) -> Result<WithUnknown<Value>> {
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
@@ -174,6 +177,8 @@ pub(super) struct Wire {
     changes: bool,
     /// Whether nothing but its bytes decides how it is shown: the server does not change it, and nothing in it is masked.
     pub(super) is_plain: bool,
+    /// Without `metadata.managedFields`.
+    is_lean: bool,
 }
 
 impl Wire {
@@ -188,18 +193,18 @@ impl Wire {
         std::ptr::eq(self.message, other.message) && self.api_version == other.api_version && self.kind == other.kind
     }
 
-    pub(super) fn identity(&self, mod_revision: i64, part: Part<'_>) -> Identity<'_> {
-        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision, is_lean: part.is_lean }
+    pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {
+        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision, is_lean: self.is_lean }
     }
 
+    /// Reads the object, or what is wanted of it.
     pub(super) fn deserializer<'c, 'v>(
         &'c self,
         context: &'c mut Context<'v>,
         mod_revision: i64,
-        part: Part<'c>,
+        wanted: Option<&'c FieldSet>,
     ) -> typed::TypedObject<'c, 'v> {
-        let identity = self.identity(mod_revision, part);
-        typed::TypedObject { context, message: self.message, span: self.object, identity, wanted: part.wanted }
+        typed::TypedObject { context, message: self.message, span: self.object, identity: self.identity(mod_revision), wanted }
     }
 }
 

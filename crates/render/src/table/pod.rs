@@ -45,7 +45,7 @@ fn cells(pod: &Value, view: TableView) -> Vec<String> {
 /// Returns the row of a stored pod that shows no labels, and the pod's unknown fields; `None` for other kinds, and for pods that have to be decoded.
 pub fn stored_row(view: TableView, kind: &Kind, decoder: &Decoder, entry: &KeyValue) -> Option<(Row, Vec<UnknownField>)> {
     let fields = row_fields(kind).filter(|fields| fields.are_of_pods)?;
-    let (pod, unknown): (PodRow<'_>, _) = decoder.decode_only_as(&entry.key, &entry.value, entry.mod_revision.0, &fields.cells)?;
+    let (pod, unknown): (PodRow<'_>, _) = decoder.only(&fields.cells).decode_as(&entry.key, &entry.value, entry.mod_revision.0).ok()?;
     let metadata = pod.metadata.as_ref().filter(|metadata| !text(&metadata.name).is_empty())?;
     let shown = pod.cells(view).into_iter().zip(POD_COLUMNS.split('|')).filter(|(_, column)| view.is_wide || !column.starts_with('+'));
     let cells = std::iter::once(text(&metadata.namespace).to_owned()).chain(shown.map(|(cell, _)| cell)).collect();

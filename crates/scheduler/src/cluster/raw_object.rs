@@ -114,7 +114,7 @@ impl<'a> RawObject<'a> {
                 Err(error) => (error.to_string(), serde_json::from_slice(text).ok()),
             },
             Self::Stored { reader, key, value, mod_revision } => match reader.decoder.decode_as(key, value, mod_revision) {
-                Ok(object) => return Ok(object),
+                Ok((object, _)) => return Ok(object),
                 Err(opaque) => match reader.decoder.decode(key, value, mod_revision).body {
                     Body::Object(object) => (opaque.reason, Some(object.into_value())),
                     Body::Opaque(_) => (opaque.reason, None),

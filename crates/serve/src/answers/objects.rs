@@ -66,7 +66,7 @@ impl Objects {
 
     /// Returns these members of the object in a value.
     pub(crate) fn stored_part(&self, entry: &KeyValue, fields: &FieldSet) -> Stored {
-        self.unmasked(self.stored.decoder().decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields))
+        self.unmasked(self.stored.decoder().only(fields).decode(&entry.key, &entry.value, entry.mod_revision.0))
     }
 
     /// Reads these members of the object in a value, which is no Secret, as `T`, and appends the JSON of the object's metadata.
@@ -74,7 +74,7 @@ impl Objects {
     /// # Errors
     /// Why the value cannot be decoded; nothing is appended.
     pub(crate) fn row<'v, T: Deserialize<'v>>(&self, entry: &'v KeyValue, fields: &FieldSet, metadata: &mut Vec<u8>) -> Result<T, String> {
-        let row = self.stored.decoder().decode_row(&entry.key, &entry.value, entry.mod_revision.0, fields, metadata);
+        let row = self.stored.decoder().only(fields).decode_row(&entry.key, &entry.value, entry.mod_revision.0, metadata);
         row.map(|(row, _)| row).map_err(|opaque| opaque.reason)
     }
 

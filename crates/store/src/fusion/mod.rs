@@ -109,7 +109,21 @@ impl Fused {
         }
         left_out.extend(notes.iter().cloned());
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
-        Ok(Self { parts, live, pool, damage, left_out, unfinished: Vec::new(), notes, companions, lacks_secret_values, redacted, gaps, passed, recovered })
+        Ok(Self {
+            parts,
+            live,
+            pool,
+            damage,
+            left_out,
+            unfinished: Vec::new(),
+            notes,
+            companions,
+            lacks_secret_values,
+            redacted,
+            gaps,
+            passed,
+            recovered,
+        })
     }
 
     /// The same, with what else is damaged or left out (also because it was not written to its end), what was chosen, and what configuration was found,

@@ -162,7 +162,7 @@ impl FamilyGathering<'_> {
 fn said(index: &Index, decoder: &Decoder, fields: &FieldSet, event: &Event) -> Option<Said> {
     let entry = &event.key_value;
     let life = index.life_at(&entry.key, Revision(entry.mod_revision.0))?;
-    let decoded = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields);
+    let decoded = decoder.only(fields).decode(&entry.key, &entry.value, entry.mod_revision.0);
     let object = decoded.object()?;
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(Box::<str>::from);
     let owners = object["metadata"]["ownerReferences"].as_array();

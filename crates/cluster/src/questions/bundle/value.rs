@@ -21,14 +21,14 @@ pub(super) struct Values {
 impl Values {
     /// Decodes what is stored; values of Secrets are written only where the bundle is to hold them.
     pub(super) fn new(cluster: &Cluster, prefix: &str, holds_secrets: bool) -> Self {
-        let stored = Decoder::for_stored_values().with_prefix(prefix).with_key_ring(cluster.options.keys.clone());
+        let stored = Decoder::for_stored_values().with_storage(Some(prefix), cluster.options.keys.clone());
         Self { open: stored.clone().showing_secrets(true), masked: stored, holds_secrets }
     }
 
     /// Returns the object in a value as far as it is kept, before it is redacted; `None` where it cannot be decoded.
     pub(super) fn kept(&self, entry: &KeyValue, depth: KeptDepth) -> Option<KeptObject> {
         let decoded = match depth {
-            KeptDepth::Scheduling(kind) => self.open.decode_only(&entry.key, &entry.value, 0, kind.reduced_fields()),
+            KeptDepth::Scheduling(kind) => self.open.only(kind.reduced_fields()).decode(&entry.key, &entry.value, 0),
             KeptDepth::Whole | KeptDepth::Presence => self.open.decode(&entry.key, &entry.value, 0),
         };
         let Body::Object(object) = decoded.body else { return None };

@@ -58,7 +58,7 @@ impl Cluster {
                 continue;
             }
             let decoder = &self.reporting_decoder;
-            let Body::Object(pod) = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &counted).body else { continue };
+            let Body::Object(pod) = decoder.only(&counted).decode(&entry.key, &entry.value, entry.mod_revision.0).body else { continue };
             let node = pod["spec"]["nodeName"].as_str().and_then(|node| counts.get_mut(node));
             if let Some(count) = node.filter(|_| !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))) {
                 count.add(&pod);

@@ -301,8 +301,7 @@ impl Grep<'_> {
 /// Searches one version, which is decoded only where its bytes say that something may be there.
 fn searched(pair: EventPair, reporting: &mut Reporting<'_>, (search, text): (&Search, &SearchedText)) -> Version {
     let entry = &pair.event.key_value;
-    let may_show = pair.event.kind == EventKind::Put && reporting.decoder().may_show(&entry.key, &entry.value, text);
-    let body = may_show.then(|| reporting.decode_showing(entry, text));
+    let body = if pair.event.kind == EventKind::Put { reporting.decode_showing(entry, text) } else { None };
     match body {
         None => Version { pair, hits: Vec::new(), is_opaque: false },
         Some(Body::Object(object)) => Version { hits: search.hits(&object), pair, is_opaque: false },

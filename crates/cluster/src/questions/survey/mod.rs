@@ -74,6 +74,6 @@ fn sighting(cluster: &Cluster, reader: &SightingReader, fields: &FieldSet, event
     if event.kind == EventKind::Delete {
         return Some(reader.sighting(&entry.key, false, None));
     }
-    let decoded = cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields);
+    let decoded = cluster.reporting_decoder.only(fields).decode(&entry.key, &entry.value, entry.mod_revision.0);
     decoded.object().map(|object| reader.sighting(&entry.key, entry.version == 1, Some(object)))
 }

@@ -13,6 +13,7 @@ use super::changes::CHANGES_LEAD_TIME;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
+use crate::writers::LastManagers;
 
 /// How many of the newest revisions are read from a live etcd.
 const MAX_LIVE_REVISIONS: i64 = 5_000;
@@ -137,7 +138,7 @@ async fn quarter(cluster: &Cluster, now: Timestamp) -> Result<Option<(Revision, 
 
 /// Reads what was written between two revisions, both included.
 async fn read(cluster: &Cluster, first: Revision, at: Revision, seconds: f64) -> Result<Writes> {
-    let (prefix, kinds) = (cluster.prefix().await?, Kinds::builtin());
+    let (prefix, kinds, last_managers) = (cluster.prefix().await?, Kinds::builtin(), LastManagers::of(cluster));
     let (mut resources, mut managers): (HashMap<String, WriteSums>, HashMap<String, WriteSums>) = Default::default();
     let mut sum = Writes { grown: Some((0, cluster.source.reads_before().then_some(0))), ..Writes::of_number(seconds, 0) };
     let mut watch = cluster.source.watch(KeyRange::all(), first, Until::Revision(at));
@@ -148,7 +149,7 @@ async fn read(cluster: &Cluster, first: Revision, at: Revision, seconds: f64) ->
         sum.changes += part.changes;
         sum.bytes += part.bytes;
         resources.entry(resource(prefix, key, &kinds)).or_default().add(part);
-        if let Some(manager) = cluster.decoder.last_manager(key, value) {
+        if let Some(manager) = last_managers.manager(key, value) {
             managers.entry(manager).or_default().add(part);
         }
         grow(&mut sum, cluster, &event);

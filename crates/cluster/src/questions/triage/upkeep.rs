@@ -64,7 +64,7 @@ impl Upkeep {
 
     /// Whether the object says that the control plane wrote it by itself.
     fn is_stamped(&self, replaced: &KeyValue, written: &KeyValue) -> bool {
-        let decode = |of: &KeyValue| self.decoder.decode_only(&of.key, &of.value, of.mod_revision.0, &LOOKED_AT_FOR_UPKEEP);
+        let decode = |of: &KeyValue| self.decoder.only(&LOOKED_AT_FOR_UPKEEP).decode(&of.key, &of.value, of.mod_revision.0);
         let (before, after) = (decode(replaced), decode(written));
         before.object().zip(after.object()).is_some_and(|(before, after)| is_upkeep(before, after))
     }

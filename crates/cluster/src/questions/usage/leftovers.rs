@@ -86,7 +86,7 @@ impl LeftoverReader {
 
     /// Returns what an object is that was left behind; `None` where it was not.
     pub(super) fn look(&self, entry: &KeyValue) -> Option<Class> {
-        let decode = |fields: &FieldSet| self.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields);
+        let decode = |fields: &FieldSet| self.decoder.only(fields).decode(&entry.key, &entry.value, entry.mod_revision.0);
         if self.may_be_release(entry) {
             let decoded = decode(&self.release_fields);
             let object = decoded.object()?;

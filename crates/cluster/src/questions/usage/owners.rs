@@ -111,7 +111,7 @@ impl OwnerReader {
         }
         let bytes = entry.value.len() as u64;
         if entry.value.starts_with(PROTOBUF_PREFIX)
-            && let Ok(OwnedMembers { kind, metadata }) =
+            && let Ok((OwnedMembers { kind, metadata }, _)) =
                 self.decoder.decode_as::<OwnedMembers<'_>>(&entry.key, &entry.value, entry.mod_revision.0)
         {
             let OwnedMetadata { namespace, uid, deletion_timestamp, owner_references } = metadata;
@@ -119,7 +119,7 @@ impl OwnerReader {
             let owners = self.owners(namespace, deletion_timestamp.is_some(), owner_references.into_iter());
             return Owned { exists: uid.map(|uid| self.known_by(namespace, uid)), owners: owners.map(|owners| (kind, owners)), bytes };
         }
-        let decoded = self.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
+        let decoded = self.decoder.only(&self.fields).decode(&entry.key, &entry.value, entry.mod_revision.0);
         let Some(object) = decoded.object() else {
             return Owned { exists: Some(self.hashes.hash_one(&entry.key[..])), ..Owned::default() };
         };

@@ -16,6 +16,7 @@ use crate::cluster::Cluster;
 use crate::cores::in_order_ahead;
 use crate::error::Result;
 use crate::read::version_replaced;
+use crate::writers::LastManagers;
 
 /// Beyond this many writes, only some are compared with what they replaced; on a live etcd each comparison is a request.
 const MAX_WRITES_COMPARED: u64 = 30_000;
@@ -33,10 +34,10 @@ pub(super) async fn all(cluster: &Cluster, gathered: &mut UsageData) -> Result<(
     gathered.compared_every = every;
     let scope = Arc::clone(&gathered.scope);
     let events = counted_events(source, scope, (from, to), every);
-    let decoder = cluster.decoder.clone();
+    let (decoder, last_managers) = (cluster.decoder.clone(), LastManagers::of(cluster));
     let look = move |(event, before): (Event, Option<KeyValue>)| {
         let KeyValue { key, value, .. } = &event.key_value;
-        let manager = if event.kind == EventKind::Put { decoder.last_manager(key, value) } else { None };
+        let manager = if event.kind == EventKind::Put { last_managers.manager(key, value) } else { None };
         let is_idle = before.and_then(|before| is_idle(&decoder, &before, &event.key_value));
         (event, manager.unwrap_or_default(), is_idle)
     };
@@ -96,7 +97,7 @@ fn is_idle(decoder: &Decoder, before: &KeyValue, now: &KeyValue) -> Option<bool>
         return Some(true);
     }
     // What is stored the same says the same: it need not be made of either.
-    let apart = decoder.decode_apart(&now.key, Some(stored(before)), stored(now), &MADE_OF_BOTH, true);
+    let apart = Apart::of(decoder, &now.key, Some(stored(before)), stored(now), &MADE_OF_BOTH, true);
     if let Some(Apart { before, after, .. }) = apart {
         return Some(usage::is_idle(&before, &after));
     }

@@ -86,11 +86,11 @@ async fn definitions(cluster: &Cluster, revision: Revision) -> Result<Vec<Value>
 /// Reads versions and managers of all objects.
 async fn seen(cluster: &Cluster, revision: Revision) -> Result<VersionsSeen> {
     let (prefix, kinds) = (cluster.prefix().await?.to_owned(), cluster.kinds().await?.clone());
-    let decoder = Decoder::for_stored_values().with_prefix(&prefix).with_key_ring(cluster.options.keys.clone());
+    let decoder = Decoder::for_stored_values().with_storage(Some(&prefix), cluster.options.keys.clone());
     let wanted = FieldSet::of(MANAGER_FIELDS);
     let read = move |KeyValue { key, value, mod_revision, .. }: KeyValue| {
         RegistryKey::parse(&prefix, &key, &kinds).object()?;
-        match decoder.decode_only(&key, &value, mod_revision.0, &wanted).body {
+        match decoder.only(&wanted).decode(&key, &value, mod_revision.0).body {
             Body::Object(object) => Some((key, object.into_value())),
             Body::Opaque(_) => None,
         }

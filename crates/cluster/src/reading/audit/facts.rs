@@ -54,7 +54,7 @@ fn facts(cluster: &Cluster, pair: &EventPair, (prefix, kinds): (&str, &Kinds), d
     let event = &pair.event;
     let path = RegistryKey::parse(prefix, &event.key_value.key, kinds).object()?;
     let decoded = |version: &KeyValue| {
-        let decoded = cluster.decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &LOOKED_AT);
+        let decoded = cluster.decoder.only(&LOOKED_AT).decode(&version.key, &version.value, version.mod_revision.0);
         decoded.object().cloned().unwrap_or_default()
     };
     let prev = if let PrevVersion::Version(version) = &pair.prev { Some(version) } else { None };

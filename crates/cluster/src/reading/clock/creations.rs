@@ -94,6 +94,6 @@ async fn version(cluster: &Cluster, entry: &KeyValue) -> Result<Option<KeyValue>
 }
 
 fn created(decoder: &Decoder, version: &KeyValue, wanted: &FieldSet) -> Option<Timestamp> {
-    let decoded = decoder.decode_only(&version.key, &version.value, version.mod_revision.0, wanted);
+    let decoded = decoder.only(wanted).decode(&version.key, &version.value, version.mod_revision.0);
     decoded.object()?.pointer("/metadata/creationTimestamp").and_then(Value::as_str)?.parse().ok()
 }

@@ -46,7 +46,7 @@ pub(super) async fn whole(cluster: &Cluster, newest: Revision) -> Result<Leases>
                 confirm(cluster, &mut leases, to.after()).await?;
             }
             Read::Item(Event { kind, key_value: entry, .. }) => {
-                let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
+                let decode = || cluster.decoder.only(StampCollector::looked_at()).decode(&entry.key, &entry.value, entry.mod_revision.0);
                 let decoded = (kind == EventKind::Put).then(decode);
                 leases.observe(&entry, decoded.as_ref().and_then(|decoded| decoded.object()));
             }
@@ -73,7 +73,7 @@ pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Le
             continue;
         }
         if event.kind == EventKind::Put {
-            let decoded = cluster.decoder.decode_only(key, value, mod_revision.0, &node_name);
+            let decoded = cluster.decoder.only(&node_name).decode(key, value, mod_revision.0);
             let node = decoded.object().and_then(|pod| pod["spec"]["nodeName"].as_str());
             nodes.extend(node.map(|node| (&key[..], node.to_owned())));
         }
@@ -90,7 +90,7 @@ pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Le
             found => found?,
         };
         for entry in found {
-            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
+            let decoded = cluster.decoder.only(StampCollector::looked_at()).decode(&entry.key, &entry.value, entry.mod_revision.0);
             leases.observe(&entry, decoded.object());
             leases.confirm(&entry, revision);
         }

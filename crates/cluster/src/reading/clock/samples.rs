@@ -67,7 +67,7 @@ impl Samples {
                     if last.insert(key, version).is_none_or(|last| !version.follows(last)) {
                         evidence.forget(key);
                     }
-                    let decoded = decoder.decode_only(key, &version.value, revision.0, StampCollector::looked_at());
+                    let decoded = decoder.only(StampCollector::looked_at()).decode(key, &version.value, revision.0);
                     evidence.observe(*revision, key, version.version == 1, decoded.object());
                 }
             }

@@ -30,7 +30,7 @@ pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> 
             }
         };
         let entry = &event.key_value;
-        let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
+        let decode = || cluster.decoder.only(StampCollector::looked_at()).decode(&entry.key, &entry.value, entry.mod_revision.0);
         let decoded = (event.kind == EventKind::Put).then(decode);
         let object = decoded.as_ref().and_then(|decoded| decoded.object());
         // Several write a node, each its own times: where changes are missing, the next version holds what these set.

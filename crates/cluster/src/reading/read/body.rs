@@ -88,6 +88,6 @@ pub(super) fn fits_stored(
     key: Option<ObjectPath<'_>>,
     entry: &KeyValue,
 ) -> bool {
-    let part = decoder_of(decoder, kind_of(key)).decode_only(&entry.key, &entry.value, entry.mod_revision.0, looks_at);
+    let part = decoder_of(decoder, kind_of(key)).only(looks_at).decode(&entry.key, &entry.value, entry.mod_revision.0);
     part.object().is_some_and(|object| selection.fits(object))
 }

@@ -44,7 +44,7 @@ impl Depth {
         let fields = if self == Self::BriefCreation { pair.fields_of_creation() } else { None };
         let (change, found) = pair.decode_shared(shared, |KeyValue { key, value, mod_revision, .. }| {
             let Decoded { body, unknown_fields, .. } = match fields {
-                Some(fields) => decoder.decode_only(key, value, mod_revision.0, fields),
+                Some(fields) => decoder.only(fields).decode(key, value, mod_revision.0),
                 None => decoder.decode(key, value, mod_revision.0),
             };
             (body, unknown_fields)

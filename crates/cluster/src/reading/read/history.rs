@@ -153,7 +153,7 @@ impl<'c> History<'c> {
         make: impl Fn(AttributedChange, &KeySubject, Option<&[u8]>) -> T + Send + Sync + 'static,
     ) -> Made<'c, T> {
         let Self { cluster, pairs, clock, mut arrivals, after, depth, decoder } = self;
-        let (quiet, mut recent) = (decoder.clone().without_observer(), Recent::default());
+        let (quiet, mut recent) = (decoder.clone().with_observer(None), Recent::default());
         let steps = pairs.try_filter(move |read| ready(read.counts(after))).and_then(move |read| {
             let read = read.map(|followed| {
                 let mut step = HistoryStep { followed, shared: [None, None], subject: KeySubject::default(), arrival: None };

@@ -267,7 +267,7 @@ impl Decoding {
         }
         let fields = of_row.and_then(|kind| (self.row_fields)(kind));
         let Decoded { body, unknown_fields, .. } = match fields {
-            Some(fields) => decoder.decode_only(key, value, mod_revision.0, fields),
+            Some(fields) => decoder.only(fields).decode(key, value, mod_revision.0),
             None => decoder.decode(key, value, mod_revision.0),
         };
         let problems = if let Body::Opaque(opaque) = &body { Err(opaque.clone()) } else { Ok(unknown_fields) };

@@ -39,11 +39,12 @@ impl<'d> Reporting<'d> {
 
     /// Decodes these members of a version.
     pub(crate) fn decode_only(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, fields: &FieldSet) -> Body {
-        self.note(self.decoder.decode_only(key, value, mod_revision.0, fields), mod_revision.0)
+        self.note(self.decoder.only(fields).decode(key, value, mod_revision.0), mod_revision.0)
     }
 
-    pub(crate) fn decode_showing(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, text: &SearchedText) -> Body {
-        self.note(self.decoder.decode_showing(key, value, mod_revision.0, text), mod_revision.0)
+    /// Decodes what of a version may show a text; `None` where its bytes show that none does.
+    pub(crate) fn decode_showing(&mut self, KeyValue { key, value, mod_revision, .. }: &KeyValue, text: &SearchedText) -> Option<Body> {
+        text.decode(self.decoder, key, value, mod_revision.0).map(|decoded| self.note(decoded, mod_revision.0))
     }
 
     fn note(&mut self, decoded: Decoded, revision: i64) -> Body {
@@ -54,11 +55,6 @@ impl<'d> Reporting<'d> {
             Body::Opaque(opaque) => self.found.push((revision, Err(opaque.clone()))),
         }
         body
-    }
-
-    /// The decoder itself, for what is not reported.
-    pub(crate) fn decoder(&self) -> &Decoder {
-        self.decoder
     }
 }
 

@@ -153,7 +153,7 @@ impl<'c> Facts<'c> {
                 alike[*place].running += i64::from(!is_over);
                 continue;
             }
-            let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+            let decoded = self.cluster.reporting_decoder.only(&fields).decode(&entry.key, &entry.value, entry.mod_revision.0);
             let Some(pod) = decoded.object() else { continue };
             let is_over = pod["status"]["phase"].as_str().is_some_and(has_ended);
             let labels = pod["metadata"]["labels"].as_object().cloned().unwrap_or_default();

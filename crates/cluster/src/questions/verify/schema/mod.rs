@@ -137,7 +137,7 @@ impl Definition {
 /// Reads the objects of a definition, and returns how many there are.
 async fn of_definition(cluster: &Cluster, revision: Revision, definition: Definition, found: &mut Vec<Finding>) -> Result<usize> {
     let (prefix, release) = (cluster.prefix().await?, cluster.release());
-    let decoder = Decoder::for_stored_values().with_prefix(prefix).with_key_ring(cluster.options.keys.clone());
+    let decoder = Decoder::for_stored_values().with_storage(Some(prefix), cluster.options.keys.clone());
     let range = KeyRange::prefix(definition.kind.key_prefix(prefix, None));
     let read = move |entry: KeyValue| match decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
         Body::Object(object) => Some(definition.finding(&entry, object.into_value(), release)),

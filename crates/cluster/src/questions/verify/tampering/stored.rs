@@ -90,14 +90,14 @@ pub(super) struct Reader {
 impl Reader {
     /// Reads values below `prefix`, sealed ones with these keys.
     pub(super) fn new(prefix: &str, keys: &KeyRing) -> Self {
-        let decoder = Decoder::for_stored_values().with_prefix(prefix).with_key_ring(keys.clone());
+        let decoder = Decoder::for_stored_values().with_storage(Some(prefix), keys.clone());
         Self { decoder, keys: keys.clone(), looked_at: FieldSet::of(LOOKED_AT) }
     }
 
     /// Reads a value.
     pub(super) fn read(&self, key: &[u8], value: &[u8]) -> Stored {
         // Without a revision the stored one is left.
-        let decoded = self.decoder.decode_only(key, value, 0, &self.looked_at);
+        let decoded = self.decoder.only(&self.looked_at).decode(key, value, 0);
         let (object, unreadable) = match &decoded.body {
             Body::Object(object) => (Some(metadata(object)), None),
             Body::Opaque(opaque) => (None, (!opaque.expected).then(|| opaque.reason.clone())),

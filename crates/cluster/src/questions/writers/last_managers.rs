@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::Decoder;
-use super::envelope::Envelope;
-use super::identity::Identity;
-use super::stored::find_message;
-use super::typed::TypedObject;
-use super::view::Context;
+use ketcd_kube::Decoder;
+
+use crate::cluster::Cluster;
+
+/// What values in protobuf begin with, and sealed ones.
+const MADE_BY_API_SERVERS: &[u8] = b"k8s";
 
 #[derive(Deserialize)]
 struct WithMetadata {
@@ -27,21 +27,21 @@ struct Entry {
     time: Option<String>,
 }
 
-impl Decoder {
+/// Reads the managers that wrote values last. Of a Secret, too, it shows nothing else.
+pub(crate) struct LastManagers(Decoder);
+
+impl LastManagers {
+    pub(crate) fn of(cluster: &Cluster) -> Self {
+        Self(Decoder::for_stored_values().with_storage(None, cluster.options.keys.clone()).showing_secrets(true))
+    }
+
     /// Returns the manager whose entry in managedFields has the newest time, of several the last; `None` if there is none, where the value is CBOR, and
     /// where it cannot be read. An entry gets a new time when its manager changes something.
-    #[doc(hidden)]
-    pub fn last_manager(&self, key: &[u8], value: &[u8]) -> Option<String> {
-        let value = self.unsealed(key, value).ok()?;
-        let object: WithMetadata = match Envelope::of(&value).ok()? {
-            Envelope::Protobuf { api_version, kind, object } => {
-                let message = find_message(&api_version, &kind)?;
-                let context = &mut Context::new(&value, self.minor(message), self.shows_newer_fields);
-                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision: 0, is_lean: false };
-                WithMetadata::deserialize(TypedObject { context, message, span: object, identity, wanted: None }).ok()?
-            }
-            Envelope::Json => serde_json::from_slice(&value).ok()?,
-            Envelope::Cbor | Envelope::Foreign => return None,
+    pub(crate) fn manager(&self, key: &[u8], value: &[u8]) -> Option<String> {
+        let object: WithMetadata = if value.starts_with(MADE_BY_API_SERVERS) {
+            self.0.decode_as(key, value, 0).ok()?.0
+        } else {
+            serde_json::from_slice(value).ok()?
         };
         // A later one wins against an equal time: the API server sorts entries by time.
         let entries = object.metadata.managed_fields.into_iter().filter_map(|entry| Some((entry.time, entry.manager?)));
@@ -54,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::release::Release;
+    use ketcd_kube::{Release, encode};
 
     #[test]
     fn the_newest_entry_wrote_last() {
@@ -66,8 +66,9 @@ mod tests {
             json!([entry("kubectl", "2026-11-20T22:00:05Z"), entry("helm", "2026-11-20T22:00:07Z"), entry("old", "2026-11-20T22:00:01Z")]);
         let object =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b", "managedFields": entries}});
-        let stored = crate::encode(&object, Release(36)).unwrap().unwrap();
-        let last = |value: &[u8]| Decoder::new().last_manager(b"/registry/configmaps/b/a", value);
+        let stored = encode(&object, Release(36)).unwrap().unwrap();
+        let managers = LastManagers(Decoder::for_stored_values());
+        let last = |value: &[u8]| managers.manager(b"/registry/configmaps/b/a", value);
         assert_eq!(last(&stored).as_deref(), Some("helm"));
         assert_eq!(last(object.to_string().as_bytes()).as_deref(), Some("helm"));
         assert_eq!(last(br#"{"metadata": {}}"#), None);
