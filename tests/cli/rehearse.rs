@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use ketcd_testing::nobody::nobody;
 use ketcd_testing::testdata;
@@ -190,11 +190,20 @@ fn of_a_folder_the_newest_whole_backup_is_rehearsed() {
 
 #[test]
 fn of_an_archive_the_commands_name_what_is_in_it() {
-    let archive = testdata::path("rehearsals/old-backup.tar.zst").to_str().unwrap().to_owned();
-    let page = way(&[&archive]);
-    assert!(page.contains(&format!("tar --zstd -xf {archive} newest.db\n")) && page.contains(" newest.db "), "{page}");
-    let page = way(&[&format!("{archive}::backup.db")]);
-    assert!(page.contains(&format!("tar --zstd -xf {archive} backup.db\n")) && page.contains(" backup.db "), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nights.tar");
+    fs::create_dir(folder.path().join("day")).unwrap();
+    for (name, night) in [("earlier", "day/night-1.db.zst"), ("snapshot", "day/night-2.db.zst")] {
+        fs::copy(capture(&format!("k120-story/{name}.db.zst")), folder.path().join(night)).unwrap();
+    }
+    let tar = Command::new("tar").arg("-cf").arg(&path).arg("-C").arg(folder.path()).arg("day").status().unwrap();
+    assert!(tar.success());
+    let archive = path.to_str().unwrap();
+    let page = way(&[archive]);
+    let unpack = format!("tar -xf {archive} day/night-2.db.zst && zstd -dk day/night-2.db.zst\n");
+    assert!(page.contains(&unpack) && page.contains(" restore day/night-2.db "), "{page}");
+    let page = way(&[&format!("{archive}::day/night-1.db.zst")]);
+    assert!(page.contains(" day/night-1.db.zst && ") && page.contains(" restore day/night-1.db "), "{page}");
 }
 
 #[test]
@@ -207,7 +216,7 @@ fn what_is_not_a_backup_of_an_etcd_is_refused_by_its_kind() {
     let made = ketcd().args(["-f", &capture("k120-story/snapshot.db.zst"), "bundle", "-n", "lab", "--out"]).arg(&bundle).output().unwrap();
     assert_eq!(made.status.code(), Some(0), "{}", all(&made));
     let log = testdata::path("audit/eks.jsonl.zst");
-    for (file, what) in [(&objects, "holds API objects"), (&bundle, "is a recording"), (&log, "is an audit log of API servers")] {
+    for (file, what) in [(&objects, "holds API objects"), (&bundle, "is a bundle"), (&log, "is an audit log of API servers")] {
         let file = file.to_str().unwrap();
         let extract = format!("ketcd -f {file} extract -A --all");
         refused(&[file], &[&format!("{file} {what}, not a backup of an etcd"), NEEDED, &extract]);

@@ -173,7 +173,7 @@ fn verifications() {
 #[test]
 fn rehearsals() {
     let now = "--now 2026-11-30T22:50:00Z -o json";
-    for from in EXAMPLE_SOURCES.into_iter().chain([From::Objects, From::Capture("k136-encrypted/snapshot.db.zst")]) {
+    for from in EXAMPLE_SOURCES.into_iter().chain([From::Capture("k136-encrypted/snapshot.db.zst")]) {
         let alone = format!("rehearse {now}");
         let (printed, _) = run(from, &alone, "");
         documents(&alone, "Rehearsal", &printed);

@@ -143,7 +143,7 @@ async fn a_compaction_is_a_gap_and_the_span_begins_behind_it() {
     assert_eq!(watched(&source, KeyRange::key("/k"), 5, 8).await, [WatchItem::Gap { from: Revision(5), to: Revision(8) }]);
 
     let refused = source.range(KeyRange::all(), At::Revision(Revision(11)), Want::Keys).await.err().unwrap();
-    assert!(matches!(refused, Error::Compacted { asked: Revision(11), oldest: Revision(12) }), "{refused}");
+    assert!(matches!(refused, Error::Compacted { asked: Revision(11), oldest: Revision(12), .. }), "{refused}");
     let refused = source.range(KeyRange::all(), At::Revision(Revision(21)), Want::Keys).await.err().unwrap();
     assert!(matches!(refused, Error::Future { asked: Revision(21), newest: Revision(20) }), "{refused}");
     let refused = source.watch(KeyRange::all(), Revision(22), Until::Forever).next().await.unwrap().unwrap_err();

@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ SENT = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 # A run in which no test begins or ends for so many seconds hangs.
 HANGS = 600
 CORES = os.cpu_count() or 2
+SEED = "PROPTEST_RNG_SEED"
 
 
 @dataclass
@@ -66,6 +68,16 @@ class Result:
         print(f"{count - sum(len(run.failed) for run in self.runs)} passed, {failed} failed, {sum(run.filtered for run in self.runs)} skipped")
 
 
+def seed(asked):
+    """What the cases of properties follow from: the same at each run, but for `--all`, which looks at others each time."""
+    if not asked.all:
+        return "48"
+    chosen = str(random.getrandbits(63))
+    if SEED not in os.environ:
+        print(f"tools/test: the cases of properties can be made again by {SEED}={chosen}", flush=True)
+    return chosen
+
+
 class Runner:
     """Executables under way, in one process group."""
 
@@ -73,7 +85,7 @@ class Runner:
         for sent in SENT:
             if signal.getsignal(sent) == signal.SIG_IGN:
                 signal.signal(sent, lambda *_: None)
-        self.environment = {**os.environ, **environment, "RUSTC_BOOTSTRAP": "1"}
+        self.environment = {SEED: seed(asked), **os.environ, **environment, "RUSTC_BOOTSTRAP": "1"}
         self.skipped, self.filters = skipped, asked.filters
         self.last, self.lock, self.active = time.monotonic(), threading.Lock(), []
         # The group lives as long as its leader, whatever ends before.

@@ -81,7 +81,6 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
 fn beginning(report: &StatusPage) -> Option<(&'static str, String)> {
     let StatusPage { source, span, earlier, .. } = report;
     let begins = span.compacted?;
-    let left = "what happened before";
     Some(match earlier {
         _ if source.kind == SourceKind::AuditLog => (
             "begins",
@@ -91,8 +90,8 @@ fn beginning(report: &StatusPage) -> Option<(&'static str, String)> {
         ),
         // A slice of one moment has no history.
         EarlierRevisions::LeftOut | EarlierRevisions::NotRecorded if report.one_moment.is_some() => return None,
-        EarlierRevisions::LeftOut => ("begins", format!("at revision {begins}: {left} was left out of the bundle")),
-        EarlierRevisions::NotRecorded => ("begins", format!("at revision {begins}: {left} was not recorded")),
+        EarlierRevisions::LeftOut => ("begins", format!("at revision {begins}: what happened before was left out of the bundle")),
+        EarlierRevisions::NotRecorded => ("begins", format!("at revision {begins}: what happened before was not recorded")),
         EarlierRevisions::Compacted => {
             // kine compacts by itself, every few minutes and up to its newest thousand.
             let behind = match source.kind {

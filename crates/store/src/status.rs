@@ -131,7 +131,8 @@ pub struct SourceStatus {
     pub kind: SourceKind,
     /// The endpoints or the path, as the user gave them.
     pub name: String,
-    /// Where the database lies, as `-f` takes it, if the path is a folder or an archive that holds one: `FOLDER/NAME`, `ARCHIVE::NAME`.
+    /// Where the database lies, as `-f` takes it, if the path is a folder or an archive that holds one: `FOLDER/NAME`, `ARCHIVE::NAME`. If
+    /// deltas follow it, the full snapshot.
     pub database: Option<String>,
     /// etcd's cluster id, hexadecimal, where known.
     pub cluster_id: Option<String>,

@@ -102,5 +102,5 @@ fn figures_of_a_bundle_are_said_to_be_the_slices() {
     assert!(whole["daysToQuota"].as_f64().is_some());
     assert!(!files.text("whole", "usage").contains("slice"));
     let triage = files.text("slice", "triage");
-    assert!(!triage.contains("etcd itself") && triage.lines().any(|line| line.starts_with("bundle  ")), "{triage}");
+    assert!(!triage.contains("etcd itself") && triage.lines().any(|line| line.starts_with("file  ")), "{triage}");
 }

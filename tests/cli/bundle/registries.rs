@@ -11,19 +11,21 @@ use crate::ketcd::{all, ketcd};
 fn source() -> Vec<u8> {
     let mut written = Written::default();
     for (place, host) in ["quay.io", "docker.io", "ghcr.io", "k8s.gcr.io", "registry.acme-canary.com"].iter().enumerate() {
-        let image = format!("{host}/acme-canary/ledger:v1.{place}");
+        // All that is below this one is part of Kubernetes.
+        let path = if *host == "k8s.gcr.io" { "pause" } else { "acme-canary/ledger" };
+        let image = format!("{host}/{path}:v1.{place}");
         let name = format!("p{place}");
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "lab"},
             "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": image}]},
-            "status": {"containerStatuses": [{"name": "c", "image": image, "imageID": format!("{host}/acme-canary/ledger@sha256:{}", "a1".repeat(32))}]}});
+            "status": {"containerStatuses": [{"name": "c", "image": image, "imageID": format!("{host}/{path}@sha256:{}", "a1".repeat(32))}]}});
         written.put(&format!("/registry/pods/lab/{name}"), pod.to_string());
         let message = format!("Failed to pull image \"{image}\": Get https://{host}/v2/: {host} does not answer");
         let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("{name}.17a2b3c4d5e6f708"), "namespace": "lab"},
             "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "lab", "name": name}, "reason": "Failed", "message": message});
         written.put(&format!("/registry/events/lab/{name}.17a2b3c4d5e6f708"), event.to_string());
-        let mirror = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name, "namespace": "lab"},
+        let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name, "namespace": "lab"},
             "spec": {"rules": [{"host": host}]}});
-        written.put(&format!("/registry/ingress/lab/{name}"), mirror.to_string());
+        written.put(&format!("/registry/ingress/lab/{name}"), ingress.to_string());
     }
     written.finish()
 }
@@ -37,7 +39,7 @@ fn hosts_of_public_registries_stay_and_others_go() {
         let output = run(&format!("-f it bundle -A --redact {choice} --salt x --out out.ketcd"));
         assert_eq!(output.status.code(), Some(0), "{choice}: {}", all(&output));
         let shown = String::from_utf8(run("-f out.ketcd history -A --all --objects -o ndjson").stdout).unwrap();
-        for host in ["quay.io/", "docker.io/", "ghcr.io/", "https://quay.io/v2/"] {
+        for host in ["quay.io/", "docker.io/", "ghcr.io/", "https://quay.io/v2/", "https://k8s.gcr.io/v2/"] {
             assert!(shown.contains(host), "{choice}: {host}: {shown}");
         }
         assert!(!shown.contains("registry.acme-canary.com"), "{choice}: {shown}");

@@ -274,6 +274,17 @@ mod tests {
         assert_eq!(leaves[1..], ["status.conditions[Ready].reason \"X\" -> ", "status.conditions[Ready].status \"False\" -> \"True\""]);
     }
 
+    /// What is called so elsewhere, and what else a container's status has, shows by its leaves.
+    #[test]
+    fn the_state_of_a_container_is_one_value() {
+        let of = |list: &str, member: &str, cpu: i64| json!({list: [{"name": "a", member: {"cpu": cpu, "memory": 1}}]});
+        let told = |list: &str, member: &str| texts(&of(list, member, 1), &of(list, member, 2), Detail::Story);
+        let state = r#"{"cpu":1,"memory":1} -> {"cpu":2,"memory":1}"#;
+        assert_eq!(told("initContainerStatuses", "lastState"), [format!("initContainerStatuses[a].lastState {state}")]);
+        assert_eq!(told("containerStatuses", "resources"), ["containerStatuses[a].resources.cpu 1 -> 2"]);
+        assert_eq!(told("containers", "state"), ["containers[a].state.cpu 1 -> 2"]);
+    }
+
     #[test]
     fn an_order_alone_is_shown_as_an_order() {
         let before = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}});

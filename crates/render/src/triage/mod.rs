@@ -240,7 +240,7 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result
     }
     let of = match status.kind {
         SourceKind::AuditLog => "log",
-        _ if status.is_bundle() => "bundle",
+        _ if status.is_bundle() => "file",
         _ => "etcd",
     };
     let line = format!("{of:<4}  {}", parts.join("; "));

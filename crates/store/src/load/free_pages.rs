@@ -2,7 +2,8 @@
 //! until their pages are used again, and so do those that damage cut off from the tree.
 //!
 //! A page is used as far as nothing was written over it since. In a page that has lost its header an entry is used only if it proves
-//! itself: a revision key, right behind it a message of that revision, and behind that the next entry, or nothing to the end of the page.
+//! itself: a revision key, right behind it a message of that revision, and behind that the next entry or, where it has a value, nothing to the end of
+//! the page.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -118,15 +119,17 @@ fn entry(bytes: &[u8], start: usize, page_size: usize) -> Option<(usize, usize)>
             return None;
         }
         let end = start + key + length;
-        is_end(bytes, end, page_size, revision).then_some((key, end))
+        let is_whole = revision.tombstone || !message.value.is_empty();
+        is_end(bytes, end, page_size, revision, is_whole).then_some((key, end))
     })
 }
 
-/// Whether an entry of this revision can end here: the next one follows, or zeros to the end of the page.
-fn is_end(bytes: &[u8], end: usize, page_size: usize, revision: RevisionKey) -> bool {
+/// Whether an entry of this revision can end here: the next one follows, or zeros to the end of the page. What `is_whole` has a value, or is a tombstone:
+/// zeros also follow a put whose value is still to be written, in a page that is written while it is read.
+fn is_end(bytes: &[u8], end: usize, page_size: usize, revision: RevisionKey, is_whole: bool) -> bool {
     let rest = &bytes[end..];
     if let Some(next) = rest.get(..17).and_then(RevisionKey::read) {
         return (next.main, next.sub) > (revision.main, revision.sub);
     }
-    rest[..rest.len().min(end.next_multiple_of(page_size) - end)].iter().all(|&byte| byte == 0)
+    is_whole && rest[..rest.len().min(end.next_multiple_of(page_size) - end)].iter().all(|&byte| byte == 0)
 }

@@ -84,7 +84,7 @@ fn compaction_leaves_gaps_that_are_reported() {
     assert_eq!(expected, 1788);
     let asked = At::Revision(Revision(1071));
     let refused = wait(source.range(KeyRange::all(), asked, Want::Keys)).err().unwrap();
-    assert!(matches!(refused, Error::Compacted { asked: Revision(1071), oldest: Revision(1072) }), "{refused}");
+    assert!(matches!(refused, Error::Compacted { asked: Revision(1071), oldest: Revision(1072), .. }), "{refused}");
     assert!(wait(source.range(KeyRange::all(), At::Revision(Revision(1072)), Want::Keys)).is_ok());
     let refused = wait(source.range(KeyRange::all(), At::Revision(Revision(1788)), Want::Keys)).err().unwrap();
     assert!(matches!(refused, Error::Future { asked: Revision(1788), newest: Revision(1787) }), "{refused}");

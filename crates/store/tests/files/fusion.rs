@@ -164,7 +164,7 @@ fn a_copy_that_was_cut_short_agrees_or_is_called_damaged() {
             assert_eq!(said, [&wanted]);
         }
     }
-    // Of another cluster.
+    // Its values are of another cluster.
     let other = open(&[&cut, &capture("k136-story/snapshot.db.zst")]).unwrap();
     let said = other.left_out();
     let is_it = |sentence: &String| {

@@ -64,7 +64,9 @@ pub(super) fn check_backup(status: &SourceStatus) -> Result<()> {
         kind if is_restorable(kind) => return Ok(()),
         SourceKind::Live => "is a running etcd",
         SourceKind::Recording => "is a recording",
+        SourceKind::Bundle => "is a bundle",
         SourceKind::AuditLog => "is an audit log of API servers",
+        _ if status.parts.len() > 1 => "hold API objects",
         _ => "holds API objects",
     };
     let instead = match status.kind {
@@ -209,6 +211,7 @@ mod tests {
             (SourceKind::Objects, "a b.tar holds API objects, not a backup of an etcd; "),
             (SourceKind::AuditLog, "a b.tar is an audit log of API servers, not"),
             (SourceKind::Recording, "a b.tar is a recording, not"),
+            (SourceKind::Bundle, "a b.tar is a bundle, not"),
         ] {
             let said = refused(kind);
             assert!(said.starts_with(what) && said.ends_with("comes back as manifests: ketcd -f 'a b.tar' extract -A --all"), "{said}");

@@ -11,12 +11,12 @@ const MADE_BY_API_SERVERS: &[u8] = b"k8s";
 
 #[derive(Deserialize)]
 struct WithMetadata {
-    metadata: Metadata,
+    metadata: ManagedMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct ManagedMetadata {
     #[serde(default)]
     managed_fields: Vec<Entry>,
 }

@@ -126,6 +126,7 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
 fn database(found: &[Found], chosen: &Chosen, read: &[usize]) -> Option<String> {
     let is_it = |found: &Found| match chosen {
         Chosen::Database(_) => found.kind == EntryKind::Database,
+        Chosen::Chain(chain) => chain.full.as_ref().is_some_and(|full| full.name == found.entry.name),
         Chosen::Member(_) | Chosen::MemberFolder(_) => found.is_of_member() && found.kind != EntryKind::Log,
         #[cfg(feature = "kine")]
         Chosen::Kine(_) => found.kind == EntryKind::Sqlite,

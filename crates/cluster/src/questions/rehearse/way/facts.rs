@@ -67,7 +67,9 @@ impl WayFacts {
         let mut facts = Self { token: format!("restored-r{}", states.backup.revision), ..Self::of_file(status) };
         let newest = states.newest.as_ref().filter(|_| states.is_of_one_cluster != Some(false));
         for state in newest.into_iter().chain([&states.backup]) {
-            if let Some((distribution, evidence)) = distribution(state, status.kind, &status.name).await? {
+            if let Some((distribution, evidence)) =
+                distribution(state, status.kind, status.database.as_ref().unwrap_or(&status.name)).await?
+            {
                 (facts.distribution, facts.evidence) = (distribution, evidence);
                 break;
             }
@@ -115,7 +117,8 @@ impl WayFacts {
             None => joined(path),
             Some(command) if !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) => {
                 commands.push(format!("{command} {} {}", quoted(archive.as_bytes()), quoted(entry.as_bytes())));
-                joined(entry)
+                // tar and unzip take the slash away that a name begins with.
+                joined(entry.trim_start_matches('/'))
             }
             Some(command) => {
                 commands.push(format!("{command} {}", quoted(archive.as_bytes())));
@@ -223,6 +226,7 @@ mod tests {
             (facts.unpack.unwrap_or_default(), facts.file)
         };
         assert_eq!(lying(SourceKind::Db, "k.zip", "k.zip::etcd/night 1.db"), told("unzip k.zip 'etcd/night 1.db'", "etcd/night 1.db"));
+        assert_eq!(lying(SourceKind::Db, "r.zip", "r.zip::/backup/night"), told("unzip r.zip /backup/night", "backup/night"));
         let packed = told("tar -xf k.tar day/etcd.backup.gz && gunzip -k day/etcd.backup.gz", "day/etcd.backup");
         assert_eq!(lying(SourceKind::Db, "k.tar", "k.tar::day/etcd.backup.gz"), packed);
         assert_eq!(unpacked(SourceKind::Db, "k.tar::day/etcd.backup.gz"), packed);
