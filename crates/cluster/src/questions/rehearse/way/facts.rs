@@ -115,7 +115,7 @@ impl WayFacts {
         let mut commands = Vec::new();
         self.file = match command {
             None => joined(path),
-            Some(command) if !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) => {
+            Some(command) if is_plain(entry) => {
                 commands.push(format!("{command} {} {}", quoted(archive.as_bytes()), quoted(entry.as_bytes())));
                 // tar and unzip take the slash away that a name begins with.
                 joined(entry.trim_start_matches('/'))
@@ -205,6 +205,11 @@ fn bring_back(of: ExtractCommands) -> Step {
     Step::new("", says, of.plan.into_iter().chain([format!("{} --show-secrets | kubectl apply -f -", of.extract)]))
 }
 
+/// Whether a name in an archive can be given to the program that unpacks it: it lies in no further archive, and is not taken for a flag.
+fn is_plain(entry: &str) -> bool {
+    !entry.is_empty() && !entry.contains(ENTRY_SEPARATOR) && !entry.trim_start_matches('/').starts_with('-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +239,7 @@ mod tests {
             lying(SourceKind::DataDir, "m.tgz", "m.tgz::m1/member/snap/db"),
             told("tar -xf m.tgz m1/member/snap/db", "m1/member/snap/db")
         );
+        assert_eq!(unpacked(SourceKind::Db, "k.tar::--to-command=sh"), told("tar -xf k.tar", "snapshot.db"));
         assert_eq!(lying(SourceKind::Db, "/nightly", "/nightly/last.db.zst"), told("zstd -dk /nightly/last.db.zst", "/nightly/last.db"));
         assert_eq!(lying(SourceKind::DataDir, "/copies", "/copies/m1/member/snap/db"), told("", "/copies/m1/member/snap/db"));
         assert_eq!(
